@@ -1,1 +1,41 @@
-//! Skeleton.
+//! The one door to the Kubernetes API server.
+//!
+//! [`resolve`] reads kubeconfig and environment, [`Resolved::connect`] builds a [`Cluster`], and
+//! the methods of [`Cluster`] are the things kzero does to one: set sizes, suspend, delete, run,
+//! wait, and look. Each takes a [`Budget`], the only source of timeouts, and reports what the
+//! operator should hear meanwhile as a [`Notice`].
+//!
+//! This crate prints nothing, repeats nothing on its own beyond what S-D.9 lists, and starts no
+//! task that outlives the call or the [`Cluster`].
+
+mod budget;
+mod claim;
+mod client;
+mod connect;
+mod credential;
+mod cronjob;
+mod error;
+mod exec;
+mod job;
+mod list;
+mod notice;
+mod object;
+mod pods;
+mod proxy;
+mod readiness;
+mod scale;
+mod wait;
+
+pub use budget::{Budget, Expired};
+pub use claim::{ClaimState, Deleted};
+pub use client::Cluster;
+pub use connect::{ConnectOptions, Environment, Resolved, Target, resolve};
+pub use cronjob::{CronJobState, Suspended};
+pub use error::{ClusterError, ErrorClass};
+pub use exec::Stream;
+pub use job::{JobState, job_manifest};
+pub use notice::{Notice, Observer};
+pub use object::{ApplyMode, ScaleKind, WorkloadRef};
+pub use readiness::{JobOutcome, Rollout, Verdict};
+pub use scale::{Scaled, Size};
+pub use wait::{Ready, WaitError};

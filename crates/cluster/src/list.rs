@@ -1,0 +1,343 @@
+//! Reading many objects: pages of 500, and a wait that follows changes.
+
+use std::{collections::BTreeMap, ops::ControlFlow, time::Duration};
+
+use http_body_util::BodyExt;
+use kube::Resource;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::{
+    budget::Budget,
+    client::{Call, Cluster},
+    error::{ClusterError, ErrorClass, Operation},
+    notice::Notice,
+    wait::WaitError,
+};
+
+/// Objects per page (S-2.19).
+const PAGE: usize = 500;
+/// How often a list that keeps changing under its pages is begun anew.
+const RESTARTS: u32 = 5;
+/// How long one watch is asked to last. Short, since a connection that died without a word is
+/// noticed only when its watch should have ended.
+const WATCH_SECONDS: u64 = 60;
+/// Pause between two looks where watching is not possible, and after a lost watch.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// One page of a list.
+#[derive(Deserialize)]
+struct Page<K> {
+    #[serde(default)]
+    metadata: PageMeta,
+    // An empty list is `null` when a server writes Go's nil.
+    #[serde(default = "none")]
+    items: Option<Vec<K>>,
+}
+
+fn none<K>() -> Option<Vec<K>> {
+    None
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct PageMeta {
+    resource_version: Option<String>,
+    #[serde(rename = "continue")]
+    more: Option<String>,
+}
+
+/// All objects of a list at one moment.
+pub(crate) struct Listed<K> {
+    pub(crate) items: Vec<K>,
+    pub(crate) resource_version: String,
+}
+
+/// What to follow.
+#[derive(Clone)]
+pub(crate) struct Follow {
+    /// Words for errors; the verb is replaced as needed.
+    pub(crate) operation: Operation,
+    /// Path of the collection.
+    pub(crate) path: String,
+    /// Field and label selectors.
+    pub(crate) selector: Vec<(&'static str, String)>,
+    /// Path of the object when it is a single one: read in place of the list when listing is
+    /// forbidden.
+    pub(crate) single: Option<String>,
+}
+
+impl Cluster {
+    /// Lists everything at `path`, page by page. A page that answers 410 begins the list anew.
+    pub(crate) async fn list<K: DeserializeOwned>(
+        &self,
+        operation: &Operation,
+        path: &str,
+        selector: &[(&'static str, String)],
+        budget: &Budget,
+    ) -> Result<Listed<K>, ClusterError> {
+        let operation = operation.with_verb("list");
+        let mut restarts = 0;
+        let mut items = Vec::new();
+        let mut more: Option<String> = None;
+        loop {
+            let mut call = Call::get(operation.clone(), path).query("limit", PAGE.to_string());
+            call.query.extend(selector.iter().cloned());
+            if let Some(token) = &more {
+                call = call.query("continue", token.clone());
+            }
+            let page: Page<K> = match self.call_json(&call, budget).await {
+                Ok(page) => page,
+                Err(error)
+                    if error.class() == ErrorClass::Gone
+                        && more.is_some()
+                        && restarts < RESTARTS =>
+                {
+                    restarts += 1;
+                    items.clear();
+                    more = None;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            items.extend(page.items.unwrap_or_default());
+            more = page.metadata.more.filter(|token| !token.is_empty());
+            if more.is_none() {
+                return Ok(Listed {
+                    items,
+                    resource_version: page.metadata.resource_version.unwrap_or_default(),
+                });
+            }
+        }
+    }
+
+    /// Shows the objects to `check` whenever they change, until it breaks.
+    ///
+    /// Lists, then watches; a watch that ends is begun anew with a list. Where watching is
+    /// forbidden the list is read each second, where listing is forbidden the single object.
+    /// Failures that pass are waited out until the budget ends, each reported once.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe to drop.
+    pub(crate) async fn follow<K, T>(
+        &self,
+        what: &Follow,
+        budget: &Budget,
+        mut check: impl FnMut(&BTreeMap<String, K>) -> ControlFlow<T>,
+    ) -> Result<T, WaitError>
+    where
+        K: Resource + DeserializeOwned,
+    {
+        let mut access = Access::Watch;
+        let mut interrupted: Option<String> = None;
+        loop {
+            let seen = match access {
+                Access::Single => self.read_single::<K>(what, budget).await,
+                _ => {
+                    self.list::<K>(&what.operation, &what.path, &what.selector, budget)
+                        .await
+                }
+            };
+            let listed = match seen {
+                Ok(listed) => listed,
+                Err(error)
+                    if error.class() == ErrorClass::Forbidden
+                        && access != Access::Single
+                        && what.single.is_some() =>
+                {
+                    access = Access::Single;
+                    continue;
+                }
+                Err(error) if error.is_transient() => {
+                    if let Some(expired) = budget.expired().then(|| budget.expiry()) {
+                        return Err(WaitError::timed_out(
+                            expired,
+                            interrupted.unwrap_or_default(),
+                        ));
+                    }
+                    self.interrupted(what, &mut interrupted, &error);
+                    pause(budget, interrupted.as_deref()).await?;
+                    continue;
+                }
+                Err(error) => return Err(WaitError::Cluster(error)),
+            };
+            interrupted = None;
+            let mut objects: BTreeMap<String, K> = listed
+                .items
+                .into_iter()
+                .map(|object| (key(&object), object))
+                .collect();
+            if let ControlFlow::Break(done) = check(&objects) {
+                return Ok(done);
+            }
+            if access != Access::Watch {
+                pause(budget, None).await?;
+                continue;
+            }
+            match self
+                .watch(
+                    what,
+                    listed.resource_version,
+                    &mut objects,
+                    budget,
+                    &mut check,
+                )
+                .await
+            {
+                Ok(ControlFlow::Break(done)) => return Ok(done),
+                Ok(ControlFlow::Continue(())) => pause(budget, None).await?,
+                Err(error) if error.class() == ErrorClass::Forbidden => {
+                    access = Access::List;
+                    pause(budget, None).await?;
+                }
+                Err(error) if error.is_transient() || error.class() == ErrorClass::Gone => {
+                    if error.class() != ErrorClass::Gone {
+                        self.interrupted(what, &mut interrupted, &error);
+                    }
+                    pause(budget, interrupted.as_deref()).await?;
+                }
+                Err(error) => return Err(WaitError::Cluster(error)),
+            }
+        }
+    }
+
+    fn interrupted(&self, what: &Follow, last: &mut Option<String>, error: &ClusterError) {
+        let reason = error.to_string();
+        if last.as_deref() != Some(&reason) {
+            self.notify(Notice::WaitInterrupted {
+                object: what.operation.object.clone(),
+                reason: reason.clone(),
+            });
+        }
+        *last = Some(reason);
+    }
+
+    async fn read_single<K: DeserializeOwned>(
+        &self,
+        what: &Follow,
+        budget: &Budget,
+    ) -> Result<Listed<K>, ClusterError> {
+        let path = what.single.as_deref().unwrap_or(&what.path);
+        let call = Call::get(what.operation.with_verb("get"), path);
+        let found: Option<K> = self.call_optional(&call, budget).await?;
+        Ok(Listed {
+            items: found.into_iter().collect(),
+            resource_version: String::new(),
+        })
+    }
+
+    /// Watches once. `Continue` when the watch ended as it may.
+    async fn watch<K, T>(
+        &self,
+        what: &Follow,
+        resource_version: String,
+        objects: &mut BTreeMap<String, K>,
+        budget: &Budget,
+        check: &mut impl FnMut(&BTreeMap<String, K>) -> ControlFlow<T>,
+    ) -> Result<ControlFlow<T>, ClusterError>
+    where
+        K: Resource + DeserializeOwned,
+    {
+        let operation = what.operation.with_verb("watch");
+        let mut call = Call::get(operation.clone(), what.path.as_str())
+            .query("watch", "true")
+            .query("resourceVersion", resource_version)
+            .query("timeoutSeconds", WATCH_SECONDS.to_string());
+        call.query.extend(what.selector.iter().cloned());
+        let (response, _) = self.exchange(&call, budget).await?;
+        // A watch that is silent beyond its own end has lost its connection.
+        let limit = budget.child("watch", Duration::from_secs(WATCH_SECONDS + 10));
+        let mut body = response.into_body();
+        let mut buffer: Vec<u8> = Vec::new();
+        loop {
+            let frame = match limit.run(body.frame()).await {
+                Err(_) | Ok(None) => return Ok(ControlFlow::Continue(())),
+                Ok(Some(Err(error))) => return Err(self.transport(&operation, &error)),
+                Ok(Some(Ok(frame))) => frame,
+            };
+            let Ok(data) = frame.into_data() else {
+                continue;
+            };
+            buffer.extend_from_slice(&data);
+            let mut changed = false;
+            while let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = buffer.drain(..=end).collect();
+                if line.iter().all(u8::is_ascii_whitespace) {
+                    continue;
+                }
+                changed |= apply(&operation, &line, objects)?;
+            }
+            if changed {
+                if let ControlFlow::Break(done) = check(objects) {
+                    return Ok(ControlFlow::Break(done));
+                }
+            }
+        }
+    }
+}
+
+/// How a wait may look.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Watch,
+    List,
+    Single,
+}
+
+async fn pause(budget: &Budget, why: Option<&str>) -> Result<(), WaitError> {
+    budget
+        .sleep(PAUSE)
+        .await
+        .map_err(|expired| WaitError::timed_out(expired, why.unwrap_or_default().to_owned()))
+}
+
+fn key<K: Resource>(object: &K) -> String {
+    let meta = object.meta();
+    meta.uid
+        .clone()
+        .or_else(|| meta.name.clone())
+        .unwrap_or_default()
+}
+
+#[derive(Deserialize)]
+struct WatchLine {
+    #[serde(rename = "type")]
+    kind: String,
+    object: Value,
+}
+
+/// Applies one watch event; `true` if it changed something.
+fn apply<K: Resource + DeserializeOwned>(
+    operation: &Operation,
+    line: &[u8],
+    objects: &mut BTreeMap<String, K>,
+) -> Result<bool, ClusterError> {
+    let event: WatchLine =
+        serde_json::from_slice(line).map_err(|error| ClusterError::unreadable(operation, error))?;
+    let decode = |object: Value| -> Result<K, ClusterError> {
+        serde_json::from_value(object).map_err(|error| ClusterError::unreadable(operation, error))
+    };
+    match event.kind.as_str() {
+        "ADDED" | "MODIFIED" => {
+            let object = decode(event.object)?;
+            objects.insert(key(&object), object);
+            Ok(true)
+        }
+        "DELETED" => {
+            let object: K = decode(event.object)?;
+            Ok(objects.remove(&key(&object)).is_some())
+        }
+        "ERROR" => {
+            let code = event.object.get("code").and_then(Value::as_u64);
+            let status = code
+                .and_then(|code| u16::try_from(code).ok())
+                .and_then(|code| http::StatusCode::from_u16(code).ok())
+                .unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
+            let body = serde_json::from_value(event.object).unwrap_or_default();
+            Err(ClusterError::from_status(operation, status, &body))
+        }
+        // Bookmarks and whatever a later server may send.
+        _ => Ok(false),
+    }
+}

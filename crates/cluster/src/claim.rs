@@ -153,7 +153,8 @@ impl Cluster {
     }
 }
 
-fn uses(pod: &Pod, claim: &str) -> bool {
+/// Whether a pod that has not ended mounts the claim.
+pub(crate) fn uses(pod: &Pod, claim: &str) -> bool {
     let phase = pod
         .status
         .as_ref()

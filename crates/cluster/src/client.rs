@@ -80,6 +80,7 @@ pub(crate) struct Call {
     pub(crate) path: String,
     pub(crate) query: Vec<(&'static str, String)>,
     pub(crate) body: Option<(&'static str, Vec<u8>)>,
+    pub(crate) accept: &'static str,
 }
 
 impl Call {
@@ -90,6 +91,7 @@ impl Call {
             path: path.into(),
             query: Vec::new(),
             body: None,
+            accept: JSON,
         }
     }
 
@@ -155,7 +157,7 @@ impl Call {
         let mut builder = Request::builder()
             .method(self.method.clone())
             .uri(self.uri())
-            .header(header::ACCEPT, JSON);
+            .header(header::ACCEPT, self.accept);
         let body = match &self.body {
             None => Body::empty(),
             Some((kind, bytes)) => {

@@ -8,7 +8,9 @@
 //! This crate prints nothing, repeats nothing on its own beyond what S-D.9 lists, and starts no
 //! task that outlives the call or the [`Cluster`].
 
+mod access;
 mod budget;
+mod cause;
 mod claim;
 mod client;
 mod connect;
@@ -16,26 +18,36 @@ mod credential;
 mod cronjob;
 mod error;
 mod exec;
+mod inventory;
 mod job;
 mod list;
 mod notice;
 mod object;
+mod owners;
 mod pods;
 mod proxy;
 mod readiness;
+mod record;
 mod scale;
 mod wait;
 
+pub use access::Access;
 pub use budget::{Budget, Expired};
+pub use cause::CauseSubject;
 pub use claim::{ClaimState, Deleted};
 pub use client::Cluster;
 pub use connect::{ConnectOptions, Environment, Resolved, Target, resolve};
 pub use cronjob::{CronJobState, Suspended};
 pub use error::{ClusterError, ErrorClass};
 pub use exec::Stream;
+pub use inventory::{
+    CronJobEntry, HelmRelease, NamespaceInventory, NodeEntry, UnschedulablePod, WorkloadEntry,
+};
 pub use job::{JobState, job_manifest};
 pub use notice::{Notice, Observer};
 pub use object::{ApplyMode, ScaleKind, WorkloadRef};
+pub use owners::Parked;
 pub use readiness::{JobOutcome, Rollout, Verdict};
+pub use record::{Record, RecordKind};
 pub use scale::{Scaled, Size};
 pub use wait::{Ready, WaitError};

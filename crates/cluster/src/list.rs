@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{
     budget::Budget,
-    client::{Call, Cluster},
+    client::{Call, Cluster, JSON},
     error::{ClusterError, ErrorClass, Operation},
     notice::Notice,
     wait::WaitError,
@@ -17,6 +17,8 @@ use crate::{
 
 /// Objects per page (S-2.19).
 const PAGE: usize = 500;
+/// Asks for the metadata alone.
+const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 /// How often a list that keeps changing under its pages is begun anew.
 const RESTARTS: u32 = 5;
 /// How long one watch is asked to last. Short, since a connection that died without a word is
@@ -76,6 +78,31 @@ impl Cluster {
         selector: &[(&'static str, String)],
         budget: &Budget,
     ) -> Result<Listed<K>, ClusterError> {
+        self.list_as(operation, path, selector, JSON, budget).await
+    }
+
+    /// [`Cluster::list`], reading nothing but the metadata of the objects.
+    pub(crate) async fn list_metadata(
+        &self,
+        operation: &Operation,
+        path: &str,
+        selector: &[(&'static str, String)],
+        budget: &Budget,
+    ) -> Result<Vec<Value>, ClusterError> {
+        let listed = self
+            .list_as(operation, path, selector, METADATA, budget)
+            .await?;
+        Ok(listed.items)
+    }
+
+    async fn list_as<K: DeserializeOwned>(
+        &self,
+        operation: &Operation,
+        path: &str,
+        selector: &[(&'static str, String)],
+        accept: &'static str,
+        budget: &Budget,
+    ) -> Result<Listed<K>, ClusterError> {
         let operation = operation.with_verb("list");
         let mut restarts = 0;
         let mut items = Vec::new();
@@ -83,6 +110,7 @@ impl Cluster {
         loop {
             let mut call = Call::get(operation.clone(), path).query("limit", PAGE.to_string());
             call.query.extend(selector.iter().cloned());
+            call.accept = accept;
             if let Some(token) = &more {
                 call = call.query("continue", token.clone());
             }

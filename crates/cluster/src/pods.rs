@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::{
     budget::Budget,
     client::{Call, Cluster},
-    error::{ClusterError, Operation},
+    error::{ClusterError, Operation, one_line},
     object::{ScaleKind, WorkloadRef, cluster_scoped, namespaced},
 };
 
@@ -49,10 +49,6 @@ impl Owner {
             sets: BTreeSet::new(),
             selector: selector_text(&selector),
         })
-    }
-
-    pub(crate) fn uid(&self) -> &str {
-        &self.uid
     }
 
     pub(crate) fn add_replica_sets(&mut self, sets: &[ReplicaSet]) {
@@ -183,6 +179,19 @@ pub(crate) fn describe_left(pod: &Pod, nodes: &BTreeMap<String, String>) -> Stri
         }
     }
     text
+}
+
+/// The scheduler's sentence, if it finds no node for the pod.
+pub(crate) fn unschedulable(pod: &Pod) -> Option<String> {
+    let conditions = pod.status.as_ref()?.conditions.as_deref()?;
+    conditions
+        .iter()
+        .find(|condition| {
+            condition.type_ == "PodScheduled"
+                && condition.status == "False"
+                && condition.reason.as_deref() == Some("Unschedulable")
+        })
+        .map(|condition| one_line(condition.message.as_deref().unwrap_or_default(), 400))
 }
 
 /// `Ready`, or `NotReady (reason)`.

@@ -98,12 +98,27 @@ impl Cluster {
         mode: ApplyMode,
         budget: &Budget,
     ) -> Result<Scaled, ClusterError> {
-        let wanted = i32::try_from(replicas).map_err(|_| {
-            ClusterError::new(
-                ErrorClass::Invalid,
-                format!("{workload}: {replicas} replicas are more than the API can express"),
-            )
-        })?;
+        self.set_replicas_by(workload, |_| replicas, mode, budget)
+            .await
+    }
+
+    /// Sets the size that `choose` makes of the live one. It is asked between reading and writing,
+    /// and again after each conflict, so the decision costs no request of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cluster::set_replicas`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`Cluster::set_replicas`].
+    pub async fn set_replicas_by(
+        &self,
+        workload: &WorkloadRef,
+        mut choose: impl FnMut(i32) -> u32,
+        mode: ApplyMode,
+        budget: &Budget,
+    ) -> Result<Scaled, ClusterError> {
         let path = format!("{}/scale", workload.path());
         let operation = scale_operation(workload, "get");
         let get = Call::get(operation.clone(), path.as_str());
@@ -112,6 +127,13 @@ impl Cluster {
             let reply = self.call(&get, budget).await?;
             let scale: Scale = reply.json(&operation)?;
             let before = scale.spec.replicas;
+            let replicas = choose(before);
+            let wanted = i32::try_from(replicas).map_err(|_| {
+                ClusterError::new(
+                    ErrorClass::Invalid,
+                    format!("{workload}: {replicas} replicas are more than the API can express"),
+                )
+            })?;
             if before == wanted && mode == ApplyMode::Live {
                 return Ok(Scaled {
                     before,

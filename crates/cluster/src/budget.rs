@@ -85,6 +85,10 @@ impl Budget {
     /// # Cancel safety
     ///
     /// As safe as `future` itself.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that bounds time"
+    )]
     pub async fn run<F: Future>(&self, future: F) -> Result<F::Output, Expired> {
         match self.end {
             None => Ok(future.await),

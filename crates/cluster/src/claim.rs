@@ -1,4 +1,4 @@
-//! PersistentVolumeClaims.
+//! Claims for volumes.
 
 use http::Method;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};

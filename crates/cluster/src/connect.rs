@@ -164,12 +164,12 @@ fn resolve_in(options: &ConnectOptions, account: &Path) -> Result<Resolved, Clus
         .get("HOME")
         .or_else(|| options.env.get("USERPROFILE"));
     let default = home.map(|home| Path::new(home).join(".kube").join("config"));
-    if let Some(path) = &default {
-        if let Some(file) = read(path)? {
-            let empty = file.contexts.is_empty() && options.context.is_none();
-            if !(empty && options.env.get("KUBERNETES_SERVICE_HOST").is_some()) {
-                return from_file(&file, path.display().to_string(), options);
-            }
+    if let Some(path) = &default
+        && let Some(file) = read(path)?
+    {
+        let empty = file.contexts.is_empty() && options.context.is_none();
+        if !(empty && options.env.get("KUBERNETES_SERVICE_HOST").is_some()) {
+            return from_file(&file, path.display().to_string(), options);
         }
     }
     if options.env.get("KUBERNETES_SERVICE_HOST").is_some() && options.context.is_none() {

@@ -322,6 +322,10 @@ impl Plugin {
         ClusterError::config(text)
     }
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "credential plugins are children of the client, as with kubectl"
+    )]
     async fn run(&self) -> Result<Credential, ClusterError> {
         let terminal = std::io::stdin().is_terminal();
         let interactive = match self.mode {

@@ -318,17 +318,17 @@ fn transport_cause(error: &(dyn StdError + 'static)) -> (ErrorClass, bool, Strin
         chain.push(current);
         next = current.source();
     }
-    let texts: Vec<String> = chain.iter().map(|cause| cause.to_string()).collect();
+    let texts: Vec<String> = chain.iter().map(ToString::to_string).collect();
     let said = texts.join(": ").to_lowercase();
 
     if let Some(tls) = chain.iter().find_map(|cause| tls_error(*cause)) {
         return (ErrorClass::Config, false, format!("TLS: {tls}"));
     }
     for cause in &chain {
-        if let Some(failed) = cause.downcast_ref::<io::Error>() {
-            if let Some(found) = io_cause(failed) {
-                return found;
-            }
+        if let Some(failed) = cause.downcast_ref::<io::Error>()
+            && let Some(found) = io_cause(failed)
+        {
+            return found;
         }
         if let Some(failed) = cause.downcast_ref::<hyper::Error>() {
             if failed.is_incomplete_message() || failed.is_closed() || failed.is_canceled() {

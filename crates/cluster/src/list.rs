@@ -296,10 +296,8 @@ impl Cluster {
                 }
                 changed |= apply(&operation, &line, objects)?;
             }
-            if changed {
-                if let ControlFlow::Break(done) = check(objects) {
-                    return Ok(ControlFlow::Break(done));
-                }
+            if changed && let ControlFlow::Break(done) = check(objects) {
+                return Ok(ControlFlow::Break(done));
             }
         }
     }

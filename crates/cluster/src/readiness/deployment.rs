@@ -29,13 +29,13 @@ impl Assess for Deployment {
             .unwrap_or_default();
         let mut verdict = counts.verdict();
         // A failure noted for an older generation says nothing about this one.
-        if verdict == Verdict::Progressing && counts.observed >= counts.generation {
-            if let Some(why) = conditions
+        if verdict == Verdict::Progressing
+            && counts.observed >= counts.generation
+            && let Some(why) = conditions
                 .iter()
                 .find_map(|condition| failure(condition, marker))
-            {
-                verdict = Verdict::Failed(why);
-            }
+        {
+            verdict = Verdict::Failed(why);
         }
         Rollout {
             verdict,
@@ -97,7 +97,7 @@ mod tests {
         })
     }
 
-    fn object(generation: i64, replicas: Option<i32>, status: Value) -> Value {
+    fn object(generation: i64, replicas: Option<i32>, status: &Value) -> Value {
         json!({
             "metadata": {"name": "api", "generation": generation},
             "spec": {"replicas": replicas},
@@ -108,14 +108,14 @@ mod tests {
     #[test]
     fn w07_a_stale_status_is_not_ready_and_absent_counts_are_zero() {
         let full = |observed: i64| json!({"observedGeneration": observed, "replicas": 3, "updatedReplicas": 3, "readyReplicas": 3});
-        let stale = assess(object(5, Some(3), full(4)));
+        let stale = assess(object(5, Some(3), &full(4)));
         assert_eq!(stale.verdict, Verdict::Progressing);
         assert_eq!(stale.text, "the controller has not seen the change");
-        assert_eq!(assess(object(5, Some(3), full(5))).verdict, Verdict::Ready);
+        assert_eq!(assess(object(5, Some(3), &full(5))).verdict, Verdict::Ready);
         let absent = assess(object(
             5,
             Some(3),
-            json!({"observedGeneration": 5, "replicas": 3, "updatedReplicas": 3}),
+            &json!({"observedGeneration": 5, "replicas": 3, "updatedReplicas": 3}),
         ));
         assert_eq!(absent.verdict, Verdict::Progressing);
         assert_eq!((absent.ready, absent.wanted), (0, 3));
@@ -163,7 +163,7 @@ mod tests {
             ),
         ];
         for (replicas, status, verdict, text) in rows {
-            let found = assess(object(1, replicas, status));
+            let found = assess(object(1, replicas, &status));
             assert_eq!(found.verdict, verdict, "{text}");
             assert_eq!(found.text, text);
         }
@@ -174,7 +174,7 @@ mod tests {
         let mut paused = object(
             2,
             Some(2),
-            json!({
+            &json!({
                 "observedGeneration": 2, "readyReplicas": 2,
                 "conditions": [{"type": "Progressing", "status": "Unknown", "reason": "DeploymentPaused"}],
             }),
@@ -192,7 +192,7 @@ mod tests {
         let failed = object(
             2,
             Some(1),
-            json!({
+            &json!({
                 "observedGeneration": 2, "updatedReplicas": 1,
                 "conditions": [{
                     "type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded",
@@ -226,7 +226,7 @@ mod tests {
         let found = assess(object(
             1,
             Some(1),
-            json!({
+            &json!({
                 "observedGeneration": 1,
                 "conditions": [
                     {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": "pods \"api-1\" is forbidden:\n exceeded quota"},

@@ -38,7 +38,7 @@ mod tests {
 
     use super::*;
 
-    fn found(conditions: Value) -> Option<JobOutcome> {
+    fn found(conditions: &Value) -> Option<JobOutcome> {
         let job: Job =
             serde_json::from_value(json!({"status": {"conditions": conditions}})).unwrap();
         outcome(&job)
@@ -46,22 +46,22 @@ mod tests {
 
     #[test]
     fn s_2_17_only_final_conditions_end_a_job() {
-        assert_eq!(found(Value::Null), None);
+        assert_eq!(found(&Value::Null), None);
         assert_eq!(
-            found(json!([{"type": "SuccessCriteriaMet", "status": "True"}])),
+            found(&json!([{"type": "SuccessCriteriaMet", "status": "True"}])),
             None
         );
         assert_eq!(
-            found(json!([{"type": "Complete", "status": "False"}])),
+            found(&json!([{"type": "Complete", "status": "False"}])),
             None
         );
         assert_eq!(
-            found(json!([{"type": "Complete", "status": "True"}])),
+            found(&json!([{"type": "Complete", "status": "True"}])),
             Some(JobOutcome::Complete)
         );
         assert_eq!(
             found(
-                json!([{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "Job has reached the specified backoff limit"}])
+                &json!([{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "Job has reached the specified backoff limit"}])
             ),
             Some(JobOutcome::Failed(
                 "BackoffLimitExceeded: Job has reached the specified backoff limit".to_owned()

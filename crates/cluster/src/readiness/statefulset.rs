@@ -39,7 +39,7 @@ impl Assess for StatefulSet {
     }
 }
 
-/// How many pods the strategy brings to the new revision by itself (S-2.11): none with OnDelete,
+/// How many pods the strategy brings to the new revision by itself (S-2.11): none with `OnDelete`,
 /// those at and above the partition else.
 fn updated_wanted(spec: &StatefulSetSpec, wanted: i32) -> i32 {
     let Some(strategy) = &spec.update_strategy else {
@@ -68,7 +68,7 @@ mod tests {
 
     use super::{super::Verdict, *};
 
-    fn assess(spec: Value, status: Value) -> Rollout {
+    fn assess(spec: &Value, status: &Value) -> Rollout {
         let object: StatefulSet = serde_json::from_value(json!({
             "metadata": {"name": "pg", "generation": 4}, "spec": spec, "status": status,
         }))
@@ -97,11 +97,7 @@ mod tests {
             (shifted, status(3, 1), Verdict::Progressing),
         ];
         for (spec, status, verdict) in rows {
-            assert_eq!(
-                assess(spec.clone(), status.clone()).verdict,
-                verdict,
-                "{spec} {status}"
-            );
+            assert_eq!(assess(&spec, &status).verdict, verdict, "{spec} {status}");
         }
     }
 
@@ -109,16 +105,16 @@ mod tests {
     fn w07_a_stale_or_empty_status_is_not_ready() {
         let stale = json!({"observedGeneration": 3, "replicas": 1, "readyReplicas": 1, "updatedReplicas": 1});
         assert_eq!(
-            assess(json!({"replicas": 1}), stale).verdict,
+            assess(&json!({"replicas": 1}), &stale).verdict,
             Verdict::Progressing
         );
         assert_eq!(
-            assess(json!({"replicas": 1}), Value::Null).verdict,
+            assess(&json!({"replicas": 1}), &Value::Null).verdict,
             Verdict::Progressing
         );
         let absent = assess(
-            json!({"replicas": 2}),
-            json!({"observedGeneration": 4, "replicas": 2}),
+            &json!({"replicas": 2}),
+            &json!({"observedGeneration": 4, "replicas": 2}),
         );
         assert_eq!(absent.text, "0 of 2 ready, 0 of 2 updated");
     }

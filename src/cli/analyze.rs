@@ -1,0 +1,475 @@
+//! `kzero analyze`: the plan, checked against the cluster if one answers. Changes nothing.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use kzero_cluster::{Budget, Target};
+use kzero_profile::{Execution as Wanted, Profile, RunMode, duration};
+use serde_json::{Value, json};
+
+use super::app::{App, runtime, target_block};
+use super::args::{AnalyzeArgs, Document};
+use super::final_error;
+use super::run::planned_execution;
+use crate::checks::{LiveReport, inspect, missing_files};
+use crate::event::{Level, Phase};
+use crate::exit::Failure;
+use crate::pipeline::{Plan, Plans, Step};
+use crate::report::{Kind, Record, summary};
+use crate::steps::Execution;
+
+/// How long the API server may take for its first answer (S-6.12).
+const FIRST_ANSWER: Duration = Duration::from_secs(5);
+
+/// Runs the command.
+pub(super) fn run(app: &App, arguments: &AnalyzeArgs) -> ExitCode {
+    let begin = Instant::now();
+    let result = analyze(app, arguments);
+    app.output
+        .write(&summary("analyze", begin.elapsed(), result.is_ok()));
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            final_error(&failure, &app.output);
+            failure.exit_code()
+        }
+    }
+}
+
+/// What of a profile this version cannot do, one sentence each.
+pub(super) fn unavailable(app: &App, profile: &Profile) -> Vec<String> {
+    let mut missing = Vec::new();
+    let mut add = |enabled: bool, what: &str| {
+        if enabled {
+            missing.push(format!("{what} is not available yet"));
+        }
+    };
+    let notify = &profile.notify;
+    add(notify.slack.enabled, "notify.slack");
+    add(notify.discord.enabled, "notify.discord");
+    add(notify.teams.enabled, "notify.teams");
+    add(notify.pagerduty.enabled, "notify.pagerduty");
+    add(notify.webhook.enabled, "notify.webhook");
+    add(profile.infra_probe.enabled, "infra_probe");
+    add(profile.run.verify, "run.verify");
+    add(profile.run.log_dir.is_some(), "run.log_dir");
+    add(profile.run.log_file.is_some(), "run.log_file");
+    add(app.flags.log_dir.is_some(), "--log-dir");
+    add(app.flags.log_file.is_some(), "--log-file");
+    missing
+}
+
+/// What asking the cluster gave.
+enum Asked {
+    Answered(LiveReport),
+    /// No usable kubeconfig.
+    Unavailable(String),
+    /// The API did not answer.
+    Silent(String),
+}
+
+fn analyze(app: &App, arguments: &AnalyzeArgs) -> Result<(), Failure> {
+    let profile = app.load(false)?;
+    let plans = Plans::new(&profile, &app.environment);
+    let execution = planned_execution(&profile);
+    let phases = [Phase::Down, Phase::Up];
+    let mut warnings: Vec<String> = profile
+        .warnings
+        .iter()
+        .map(|warning| profile.source.render(warning))
+        .collect();
+    let mut warn = |text: String| {
+        app.warn(&text);
+        warnings.push(text);
+    };
+    for text in unavailable(app, &profile) {
+        warn(format!("warning: {text}; a live run refuses this"));
+    }
+    let files = plans.files(&phases, execution, &app.environment);
+    for problem in missing_files(&files, &app.config_path()) {
+        warn(format!("warning: {problem}"));
+    }
+    for step in plans.down.steps.iter().chain(&plans.up.steps) {
+        if let Some(text) = step.action.unavailable(execution) {
+            warn(format!(
+                "warning: {}: {text}; a live run refuses this",
+                step.id.place()
+            ));
+        }
+        for text in step.action.warnings(execution) {
+            warn(format!("warning: {text}"));
+        }
+    }
+    for problem in profile.notify.problems() {
+        warn(format!("warning: {problem}"));
+    }
+    if profile.state.namespace.is_none() {
+        warnings.push("state.namespace is not set".into());
+    }
+
+    let (target, asked) = match app.resolve(Some(&profile)) {
+        Err(error) => (None, Asked::Unavailable(error.to_string())),
+        Ok(resolved) => {
+            let target = resolved.target().clone();
+            (Some(target), ask(&resolved, &plans)?)
+        }
+    };
+    print_head(app, &profile);
+    match (&target, &asked) {
+        (Some(target), Asked::Answered(_) | Asked::Silent(_)) => {
+            app.lines(
+                Level::Info,
+                Kind::Target,
+                &target_block(target, &profile, app),
+            );
+        }
+        (_, Asked::Unavailable(why)) | (None, Asked::Silent(why)) => {
+            let text = format!("Kubernetes target: unavailable ({})", one_line(why));
+            app.lines(Level::Info, Kind::Target, &[text]);
+        }
+        (None, Asked::Answered(_)) => {}
+    }
+    app.output.blank();
+    print_plan(app, &profile, &plans, execution);
+    app.output.blank();
+    let result = match &asked {
+        Asked::Answered(report) => {
+            print_report(app, report, &mut warnings);
+            verdict(report)
+        }
+        Asked::Unavailable(why) | Asked::Silent(why) => {
+            let why = one_line(why);
+            for text in [
+                format!("note: cluster validation skipped ({why})"),
+                format!("warning: preflight would fail in live mode ({why})"),
+            ] {
+                app.warn(&text);
+                warnings.push(text);
+            }
+            Ok(())
+        }
+    };
+    if arguments.output == Document::Json {
+        let report = match &asked {
+            Asked::Answered(report) => Some(report),
+            Asked::Unavailable(_) | Asked::Silent(_) => None,
+        };
+        let shown = document(
+            app,
+            &profile,
+            &plans,
+            execution,
+            target.as_ref(),
+            report,
+            &warnings,
+        );
+        let text = app
+            .output
+            .masker()
+            .mask(&format!("{shown:#}\n"))
+            .into_owned();
+        app.output.result(&text);
+    }
+    result
+}
+
+fn one_line(text: &str) -> String {
+    text.lines().map(str::trim).collect::<Vec<_>>().join("; ")
+}
+
+fn ask(resolved: &kzero_cluster::Resolved, plans: &Plans) -> Result<Asked, Failure> {
+    let runtime = runtime()?;
+    let asked = runtime.block_on(async {
+        // What a call says meanwhile (throttling, say) is of no interest here.
+        let observer: kzero_cluster::Observer = std::sync::Arc::new(|_| {});
+        let first = Budget::new("5s for the first answer", FIRST_ANSWER);
+        let connected = first.run(resolved.connect(observer)).await;
+        let cluster = match connected {
+            Ok(Ok(cluster)) => cluster,
+            Ok(Err(error)) => return Asked::Unavailable(error.to_string()),
+            Err(expired) => return Asked::Silent(format!("no credential within {expired}")),
+        };
+        if let Err(error) = cluster.server_version(&first).await {
+            return Asked::Silent(error.to_string());
+        }
+        match inspect(&cluster, plans, &Budget::unlimited()).await {
+            Ok(report) => Asked::Answered(report),
+            Err(error) => Asked::Silent(error.to_string()),
+        }
+    });
+    runtime.shutdown_background();
+    Ok(asked)
+}
+
+fn mode_word(mode: RunMode) -> &'static str {
+    match mode {
+        RunMode::DryRun => "dry-run",
+        RunMode::Live => "live",
+    }
+}
+
+fn execution_word(execution: Wanted) -> &'static str {
+    match execution {
+        Wanted::Native => "native",
+        Wanted::Shell => "shell",
+        Wanted::Auto => "auto",
+    }
+}
+
+fn retry_text(profile: &Profile) -> String {
+    let retry = &profile.retry;
+    let mut text = format!("attempts={}", retry.attempts);
+    if retry.delay_given {
+        text.push_str(&format!(", delay={}", duration::format(retry.delay)));
+    }
+    if profile.run.mode == RunMode::Live && retry.attempts > 1 {
+        text.push_str(" (live: exponential backoff on transient errors)");
+    }
+    text
+}
+
+/// The lines before the target block (S-6.6).
+fn print_head(app: &App, profile: &Profile) {
+    let line = |level: Level, text: String| {
+        app.output.write(&Record::line(level, Kind::Plan, text));
+    };
+    let run = &profile.run;
+    line(
+        Level::Info,
+        format!("Config: {}", app.config_path().display()),
+    );
+    line(Level::Debug, format!("Schema: {}", profile.schema_version));
+    line(Level::Info, format!("Run mode: {}", mode_word(run.mode)));
+    line(Level::Debug, format!("Run color: {}", run.color));
+    line(
+        Level::Debug,
+        format!("Run execution: {}", execution_word(run.execution)),
+    );
+    if let Some(id) = &profile.client_id {
+        line(Level::Info, format!("Client id: {id}"));
+    }
+    if let Some(timeout) = run.timeout {
+        line(
+            Level::Debug,
+            format!("Run timeout: {}", duration::format(timeout)),
+        );
+    }
+    line(Level::Debug, format!("Retry: {}", retry_text(profile)));
+    if let Some(workspace) = &profile.helm.workspace {
+        line(Level::Debug, format!("Helm workspace: {workspace}"));
+    }
+    for origin in &profile.overrides {
+        line(
+            Level::Info,
+            format!("Override: {} from {}", origin.key, origin.variable),
+        );
+    }
+    if profile.state.namespace.is_none() {
+        // S-D.16: told once, here.
+        line(
+            Level::Debug,
+            "State: state.namespace is not set, the namespace of the context will be used".into(),
+        );
+    }
+}
+
+fn print_plan(app: &App, profile: &Profile, plans: &Plans, execution: Execution) {
+    let line = |text: String| {
+        app.output
+            .write(&Record::line(Level::Info, Kind::Plan, text));
+    };
+    let hooks = &profile.hooks;
+    for (name, path) in [
+        ("pre-down", &hooks.pre_down),
+        ("post-down", &hooks.post_down),
+        ("pre-up", &hooks.pre_up),
+        ("post-up", &hooks.post_up),
+        ("on-error", &hooks.on_error),
+    ] {
+        if let Some(path) = path {
+            line(format!("Hook {name}: {path}"));
+        }
+    }
+    line(format!(
+        "Pipeline steps: down={} up={}",
+        plans.down.steps.len(),
+        plans.up.steps.len()
+    ));
+    for plan in [&plans.down, &plans.up] {
+        if plan.steps.is_empty() {
+            continue;
+        }
+        line(format!("[{}]", plan.phase));
+        for step in &plan.steps {
+            let text = format!("  {}: {}", step.id.index, step.line(execution));
+            let mut record = Record::line(Level::Info, Kind::Plan, text);
+            record.fields.phase = Some(plan.phase.word());
+            record.fields.step_index = Some(step.id.index);
+            record.fields.reference.clone_from(&step.id.reference);
+            app.output.write(&record);
+        }
+    }
+}
+
+fn print_report(app: &App, report: &LiveReport, warnings: &mut Vec<String>) {
+    let line = |level: Level, text: String| {
+        app.output.write(&Record::line(level, Kind::Plan, text));
+    };
+    if !report.validations.is_empty() {
+        line(Level::Info, "Cluster validation:".into());
+        for validation in &report.validations {
+            let reference = &validation.reference;
+            match (&validation.problem, &validation.note) {
+                (Some(problem), _) => {
+                    line(
+                        Level::Warn,
+                        format!("  FAIL  {reference} ({})", one_line(problem)),
+                    );
+                }
+                (None, Some(note)) => line(Level::Info, format!("  OK  {reference} ({note})")),
+                (None, None) => line(Level::Info, format!("  OK  {reference}")),
+            }
+        }
+        app.output.blank();
+    }
+    if !report.rows.is_empty() {
+        line(Level::Info, "Live state:".into());
+        for row in &report.rows {
+            let loss = row
+                .loss
+                .as_ref()
+                .map(|loss| format!(" ({loss})"))
+                .unwrap_or_default();
+            let level = if row.loss.is_some() {
+                Level::Warn
+            } else {
+                Level::Info
+            };
+            let text = format!(
+                "  {} {}: {}  {} -> {}{loss}",
+                row.phase, row.index, row.reference, row.live, row.wanted
+            );
+            line(level, text);
+        }
+    }
+    for owner in &report.owners {
+        let text = format!("warning: {owner}");
+        app.warn(&text);
+        warnings.push(text);
+    }
+}
+
+fn verdict(report: &LiveReport) -> Result<(), Failure> {
+    let failed: Vec<String> = report
+        .validations
+        .iter()
+        .filter_map(|validation| {
+            let problem = validation.problem.as_ref()?;
+            Some(format!(
+                "  - {}: {}",
+                validation.reference,
+                one_line(problem)
+            ))
+        })
+        .collect();
+    if failed.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Cluster(format!(
+        "cluster validation failed:\n{}",
+        failed.join("\n")
+    )))
+}
+
+/// The one document of `-o json` (S-6.14).
+fn document(
+    app: &App,
+    profile: &Profile,
+    plans: &Plans,
+    execution: Execution,
+    target: Option<&Target>,
+    report: Option<&LiveReport>,
+    warnings: &[String],
+) -> Value {
+    let step = |step: &Step| {
+        let (kind, namespace, name) = match &step.parts {
+            Some((kind, namespace, name)) => (json!(kind), json!(namespace), json!(name)),
+            None => (json!("custom"), Value::Null, Value::Null),
+        };
+        let up = step.id.phase == Phase::Up;
+        let source = match (up, step.wait_for_ready, step.replicas) {
+            (true, _, Some(_)) => json!("step"),
+            _ => Value::Null,
+        };
+        let mut object = json!({
+            "index": step.id.index,
+            "kind": kind,
+            "namespace": namespace,
+            "name": name,
+            "detail": step.details(execution, None).join(", "),
+            "pre": step.pre,
+            "post": step.post,
+            "replicas": step.replicas,
+            "replicas_source": source,
+            "wait_for_ready": step.wait_for_ready,
+            "wait_for_termination": step.wait_for_termination,
+            "timeout": step.own_timeout.map(duration::format),
+        });
+        match &step.id.reference {
+            Some(reference) => object["ref"] = json!(reference),
+            None => object["custom"] = json!(step.label.strip_prefix("custom: ")),
+        }
+        object
+    };
+    let steps = |plan: &Plan| plan.steps.iter().map(step).collect::<Vec<_>>();
+    let hooks = &profile.hooks;
+    json!({
+        "config": super::app::shown(&app.config_path()),
+        "schema_version": profile.schema_version,
+        "run": {
+            "mode": mode_word(profile.run.mode),
+            "execution": execution_word(profile.run.execution),
+            "timeout": profile.run.timeout.map(duration::format),
+            "retry": {
+                "attempts": profile.retry.attempts,
+                "delay": duration::format(profile.retry.delay),
+            },
+        },
+        "overrides": profile.overrides.iter().map(|o| json!({"key": o.key, "variable": o.variable}))
+            .collect::<Vec<_>>(),
+        "target": target.map(|target| json!({
+            "context": target.context,
+            "cluster": target.cluster,
+            "namespace": target.namespace,
+            "api_server": target.api_server,
+            "kubeconfig": target.kubeconfig,
+        })),
+        "hooks": {
+            "pre-down": hooks.pre_down,
+            "post-down": hooks.post_down,
+            "pre-up": hooks.pre_up,
+            "post-up": hooks.post_up,
+            "on-error": hooks.on_error,
+        },
+        "down": steps(&plans.down),
+        "up": steps(&plans.up),
+        "validation": report.map_or_else(Vec::new, |report| {
+            report.validations.iter().map(|validation| json!({
+                "ref": validation.reference,
+                "ok": validation.problem.is_none(),
+                "detail": validation.problem.as_ref().or(validation.note.as_ref()),
+            })).collect()
+        }),
+        "live": report.map_or_else(Vec::new, |report| {
+            report.rows.iter().map(|row| json!({
+                "phase": row.phase.word(),
+                "index": row.index,
+                "ref": row.reference,
+                "live": row.live,
+                "wanted": row.wanted,
+                "warning": row.loss,
+            })).collect()
+        }),
+        "warnings": warnings,
+    })
+}

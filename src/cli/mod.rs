@@ -1,0 +1,229 @@
+//! Flags and commands: parse, dispatch, exit code.
+
+mod analyze;
+mod app;
+mod args;
+mod init;
+mod run;
+mod select;
+mod target;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches};
+
+use crate::environment::Environment;
+use crate::event::Level;
+use crate::exit::Failure;
+use crate::report::{Fields, Kind, Output, Record};
+use app::App;
+use args::{Cli, Command, Shell};
+
+/// The sample profile.
+const SAMPLE: &str = include_str!("../../configs/kzero.sample.yml");
+
+/// Runs the program with these arguments, the first being its own name.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let mut environment = match Environment::capture() {
+        Ok(environment) => environment,
+        Err(error) => {
+            let failure = Failure::Config(format!("cannot read the process directory: {error}"));
+            return usage_failure(&failure);
+        }
+    };
+    let name = program_name(&arguments, &environment);
+    let command = Cli::command().bin_name(name.clone());
+    let cli = command
+        .try_get_matches_from(&arguments)
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match cli {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    if let Some(folder) = &cli.global.chdir {
+        // S-1.2: before anything else is resolved. The process moves too, so that what
+        // kzero starts and reads sees the same directory.
+        let path = environment.absolute(folder);
+        let moved = std::env::set_current_dir(&path).and_then(|()| std::env::current_dir());
+        match moved {
+            Ok(path) => environment.directory = path,
+            Err(error) => {
+                let text = format!("cannot change to directory {}: {error}", path.display());
+                return usage_failure(&Failure::Config(text));
+            }
+        }
+    }
+    start_tracing(&environment);
+    dispatch(cli, environment, &name)
+}
+
+fn dispatch(cli: Cli, environment: Environment, name: &str) -> ExitCode {
+    let output = app::output(&cli);
+    if cli.global.print_sample_config {
+        output.result(SAMPLE);
+        return ExitCode::SUCCESS;
+    }
+    if cli.version {
+        output.result(&format!("{}\n", env!("CARGO_PKG_VERSION")));
+        return ExitCode::SUCCESS;
+    }
+    let Some(command) = cli.command.clone() else {
+        let help = Cli::command().bin_name(name.to_owned()).render_help();
+        output.result(&help.to_string());
+        return ExitCode::SUCCESS;
+    };
+    match command {
+        Command::Version => {
+            output.result(&version_text(name));
+            ExitCode::SUCCESS
+        }
+        Command::Completion { shell } => {
+            output.result(&completion(shell, name));
+            ExitCode::SUCCESS
+        }
+        Command::Schema => {
+            let schema = kzero_profile::schema::json_schema(&crate::steps::kind_specs());
+            output.result(&format!("{schema:#}\n"));
+            ExitCode::SUCCESS
+        }
+        Command::Target(arguments) => finish(
+            target::run(
+                &App::new(cli.global, environment, output.clone()),
+                &arguments,
+            ),
+            &output,
+        ),
+        Command::Analyze(arguments) => {
+            analyze::run(&App::new(cli.global, environment, output), &arguments)
+        }
+        Command::Init(arguments) => finish(
+            init::run(
+                &App::new(cli.global, environment, output.clone()),
+                &arguments,
+            ),
+            &output,
+        ),
+        Command::Down(arguments) => run::run(
+            &App::new(cli.global, environment, output),
+            &arguments,
+            run::Which::Down,
+        ),
+        Command::Up(arguments) => run::run(
+            &App::new(cli.global, environment, output),
+            &arguments,
+            run::Which::Up,
+        ),
+        Command::Reset(arguments) => {
+            let arguments = args::RunArgs::from(arguments);
+            run::run(
+                &App::new(cli.global, environment, output),
+                &arguments,
+                run::Which::Reset,
+            )
+        }
+    }
+}
+
+/// Ends a command that has no summary line.
+fn finish(result: Result<(), Failure>, output: &Output) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            final_error(&failure, output);
+            failure.exit_code()
+        }
+    }
+}
+
+/// The final error: a bare line after everything else (S-6.1).
+fn final_error(failure: &Failure, output: &Output) {
+    let mut record = Record::bare(Level::Error, Kind::Error, failure.text());
+    record.fields = Fields {
+        error: Some(failure.text().to_owned()),
+        ..Fields::default()
+    };
+    if let Failure::Aborted {
+        failed_step: Some(step),
+        ..
+    } = failure
+    {
+        record
+            .fields
+            .more
+            .push(("failed_step", step.clone().into()));
+    }
+    output.write(&record);
+}
+
+/// An error before the flags are known.
+fn usage_failure(failure: &Failure) -> ExitCode {
+    final_error(failure, &app::plain_output());
+    failure.exit_code()
+}
+
+/// What clap has to say: help and version end with 0, usage errors with 1 (S-6.2).
+fn usage(error: &clap::Error) -> ExitCode {
+    use clap::error::ErrorKind;
+    let output = app::plain_output();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            output.result(&error.to_string());
+            ExitCode::SUCCESS
+        }
+        _ => {
+            let text = error.to_string();
+            output.write(&Record::bare(Level::Error, Kind::Error, text.trim_end()));
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// The program's own name as called (S-6.32, S-6.34).
+fn program_name(arguments: &[OsString], environment: &Environment) -> String {
+    const PLUGIN: &str = "kubectl-kzero";
+    if let Some(forced) = environment.text("KZERO_FORCE_KUBECTL_PLUGIN") {
+        if ["1", "true", "yes"].contains(&forced.to_ascii_lowercase().as_str()) {
+            return PLUGIN.to_owned();
+        }
+    }
+    let called = arguments
+        .first()
+        .and_then(|name| Path::new(name).file_name()?.to_str());
+    let called = called.unwrap_or("kzero");
+    called.strip_suffix(".exe").unwrap_or(called).to_owned()
+}
+
+fn version_text(name: &str) -> String {
+    let known = |value: Option<&'static str>| value.filter(|v| !v.is_empty()).unwrap_or("unknown");
+    format!(
+        "{name} {}\ncommit {}\nbuild {}\nbranch {}\n",
+        env!("CARGO_PKG_VERSION"),
+        known(option_env!("KZERO_COMMIT")),
+        known(option_env!("KZERO_BUILD_DATE")),
+        known(option_env!("KZERO_BRANCH")),
+    )
+}
+
+fn completion(shell: Shell, name: &str) -> String {
+    let mut command = Cli::command();
+    let mut script = Vec::new();
+    clap_complete::generate(shell.generator(), &mut command, name, &mut script);
+    String::from_utf8_lossy(&script).into_owned()
+}
+
+/// Traces for developers, on stderr, only when `KZERO_TRACE` asks for them.
+fn start_tracing(environment: &Environment) {
+    if let Some(filter) = environment.text("KZERO_TRACE") {
+        let filter = tracing_subscriber::EnvFilter::new(filter);
+        let subscriber = tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_writer(std::io::stderr)
+            .with_ansi(false)
+            .finish();
+        // It can only be set once, which is here.
+        let _ = tracing::subscriber::set_global_default(subscriber);
+    }
+}

@@ -1,0 +1,98 @@
+//! The process environment, read once. Nothing else in the program asks for a variable.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// The variables of the process, its directory, and who runs it.
+#[derive(Debug, Clone)]
+pub struct Environment {
+    variables: BTreeMap<OsString, OsString>,
+    /// The process directory; relative paths of a profile start here (S-1.3).
+    pub directory: PathBuf,
+    /// Name of the user that runs kzero, if known.
+    pub user: Option<String>,
+    /// Numeric id of that user.
+    pub uid: Option<u32>,
+}
+
+impl Environment {
+    /// Reads the environment of this process.
+    ///
+    /// # Errors
+    ///
+    /// When the process directory does not exist any more or may not be entered.
+    pub fn capture() -> std::io::Result<Self> {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "this is the one place that reads them"
+        )]
+        let variables: BTreeMap<_, _> = std::env::vars_os().collect();
+        let directory = std::env::current_dir()?;
+        let uid = rustix::process::getuid().as_raw();
+        let user = user_name(uid).or_else(|| {
+            let text = |name: &str| variables.get(OsStr::new(name))?.clone().into_string().ok();
+            text("USER")
+                .or_else(|| text("LOGNAME"))
+                .filter(|name| !name.is_empty())
+        });
+        Ok(Self {
+            variables,
+            directory,
+            user,
+            uid: Some(uid),
+        })
+    }
+
+    /// The variables as they are.
+    pub fn variables(&self) -> &BTreeMap<OsString, OsString> {
+        &self.variables
+    }
+
+    /// A variable as it is.
+    pub fn raw(&self, name: &str) -> Option<OsString> {
+        self.variables.get(OsStr::new(name)).cloned()
+    }
+
+    /// A variable as text; `None` when it is unset, empty or no Unicode (S-1.18).
+    pub fn text(&self, name: &str) -> Option<String> {
+        let value = self.variables.get(OsStr::new(name))?.to_str()?;
+        (!value.is_empty()).then(|| value.to_owned())
+    }
+
+    /// A path of the profile, made absolute against the process directory. Nothing in it
+    /// is expanded.
+    pub fn absolute(&self, path: impl AsRef<Path>) -> PathBuf {
+        self.directory.join(path)
+    }
+
+    /// Finds a program as a shell would: a name with a slash is a path against the process
+    /// directory, any other is looked up in kzero's own PATH (S-4.2).
+    pub fn find_program(&self, name: &str) -> Option<PathBuf> {
+        if name.contains('/') {
+            let path = self.absolute(name);
+            return is_executable(&path).then_some(path);
+        }
+        let path = self.variables.get(OsStr::new("PATH"))?;
+        std::env::split_paths(path)
+            .map(|folder| self.absolute(folder).join(name))
+            .find(|path| is_executable(path))
+    }
+}
+
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata()
+        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// The name of a user id by /etc/passwd: a static binary has no other way to look.
+fn user_name(uid: u32) -> Option<String> {
+    let table = std::fs::read_to_string("/etc/passwd").ok()?;
+    let uid = uid.to_string();
+    table.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)? == uid).then(|| name.to_owned())
+    })
+}

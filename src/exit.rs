@@ -1,0 +1,61 @@
+//! The ends of a command and their exit codes (S-9): the only place that maps one to the other.
+
+use std::process::ExitCode;
+
+/// Why a command failed. The class is decided by *when* it happened (S-9.1).
+#[derive(Debug, Clone)]
+pub enum Failure {
+    /// Profile, flag, argument, variable, or a file missing before step 0: exit 1.
+    Config(String),
+    /// Kubeconfig or target not resolved, or cluster validation failed: exit 2.
+    Cluster(String),
+    /// A run had begun and did not end well, or a dry-run was refused: exit 3.
+    Aborted {
+        /// The final error.
+        text: String,
+        /// The failed step for machines.
+        failed_step: Option<String>,
+    },
+}
+
+impl Failure {
+    /// The exit code.
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::Config(_) => 1,
+            Self::Cluster(_) => 2,
+            Self::Aborted { .. } => 3,
+        }
+    }
+
+    /// As the process returns it.
+    pub fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.code())
+    }
+
+    /// The final error as it is shown.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Config(text) | Self::Cluster(text) | Self::Aborted { text, .. } => text,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Failure;
+
+    #[test]
+    fn each_class_has_its_code() {
+        let aborted = Failure::Aborted {
+            text: String::new(),
+            failed_step: None,
+        };
+        let all = [
+            Failure::Config(String::new()),
+            Failure::Cluster(String::new()),
+            aborted,
+        ];
+        assert_eq!(all.map(|failure| failure.code()), [1, 2, 3]);
+    }
+}

@@ -1,0 +1,605 @@
+//! The loop: preflight, hook, steps, hook; and the clean-up after a failure.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kzero_cluster::{Budget, CauseSubject};
+use kzero_profile::{RetryScope, duration};
+use tokio::time::Instant;
+
+use super::plan::{Hook, Plan, Plans, Step};
+use super::retry::{pause, random};
+use crate::event::{Bus, EventKind, Level, Mode, Phase, StopPoint};
+use crate::script::{
+    ChildEnv, HookVariables, Interrupt, Program, ScriptError, Scripts, StepVariables,
+};
+use crate::steps::{ClusterDoor, Execution, Settings, StepContext, StepError, Subject};
+use crate::stop::{Stop, StopReason};
+
+/// Gathering causes may take this much of the clean-up budget (S-11.32).
+const CAUSE_BUDGET: Duration = Duration::from_secs(5);
+
+/// Settings of the loop.
+#[derive(Debug, Clone)]
+pub struct RunSettings {
+    /// Tries of a step, at least 1.
+    pub attempts: u32,
+    /// Base of the pause between tries.
+    pub delay: Duration,
+    /// What a try repeats.
+    pub scope: RetryScope,
+    /// `run.operation_timeout`.
+    pub operation_timeout: Option<Duration>,
+    /// `run.cleanup_timeout`.
+    pub cleanup_timeout: Duration,
+    /// Who carries workload and release steps out.
+    pub execution: Execution,
+    /// In dry-run: no API client could be built.
+    pub plan_only: bool,
+}
+
+/// The ways out that a run may use.
+pub struct Doors {
+    /// Events.
+    pub bus: Arc<Bus>,
+    /// The API server.
+    pub cluster: ClusterDoor,
+    /// Children.
+    pub scripts: Scripts,
+}
+
+/// Why a command failed once preflight had begun.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    /// The text as it is shown, prefixes and the failure of `on-error` included.
+    pub text: String,
+    /// `hook:pre-down`, the reference, `down[2]`, or nothing (S-8.3).
+    pub failed_step: Option<String>,
+    /// The phase that failed.
+    pub phase: Phase,
+    /// What the cause report is about.
+    subject: Option<(Subject, String)>,
+    /// Whether a stop ended it.
+    stopped: bool,
+}
+
+/// Carries plans out.
+pub struct Engine<'a> {
+    /// The ways out.
+    pub doors: &'a Doors,
+    /// The plans.
+    pub plans: &'a Plans,
+    /// Settings of the loop.
+    pub run: &'a RunSettings,
+    /// Settings of the steps.
+    pub settings: &'a Settings,
+    /// What all children share.
+    pub env: &'a ChildEnv,
+    /// The stop.
+    pub stop: &'a Stop,
+    /// What began last, for the line of S-3.26.
+    pub last: RefCell<StopPoint>,
+    /// When the run began, for cause reports.
+    pub begin: jiff::Timestamp,
+}
+
+impl Engine<'_> {
+    fn bus(&self) -> &Bus {
+        &self.doors.bus
+    }
+
+    fn dry(&self) -> bool {
+        self.bus().mode() == Mode::DryRun
+    }
+
+    /// Runs `down`, `up`, or for `reset` both, and cleans up after a failure.
+    ///
+    /// # Errors
+    ///
+    /// The failure that ended the run, `on-error`'s own appended.
+    pub async fn run(&self, phases: &[Phase], command: &'static str) -> Result<(), Failure> {
+        self.bus().emit(EventKind::RunStarted { command });
+        let begin = Instant::now();
+        let result = self.phases(phases).await;
+        let result = match result {
+            Ok(()) => Ok(()),
+            Err(failure) => Err(self.clean_up(failure).await),
+        };
+        self.bus().emit(EventKind::RunFinished {
+            ok: result.is_ok(),
+            elapsed: begin.elapsed(),
+        });
+        result
+    }
+
+    async fn phases(&self, phases: &[Phase]) -> Result<(), Failure> {
+        let reset = phases.len() > 1;
+        for (number, phase) in phases.iter().enumerate() {
+            let prefix = match (reset, phase) {
+                (false, _) => "",
+                (true, Phase::Down) => "reset down: ",
+                (true, Phase::Up) => "reset up: ",
+            };
+            let boundary = if reset && number > 0 {
+                "reset phase "
+            } else {
+                prefix
+            };
+            self.preflight(*phase, boundary).await?;
+            self.phase(self.plans.phase(*phase))
+                .await
+                .map_err(|mut failure| {
+                    failure.text = format!("{prefix}{}", failure.text);
+                    failure
+                })?;
+        }
+        Ok(())
+    }
+
+    fn failure(phase: Phase, text: String) -> Failure {
+        Failure {
+            text,
+            failed_step: None,
+            phase,
+            subject: None,
+            stopped: false,
+        }
+    }
+
+    /// Asks the API server for its version (S-3.7).
+    async fn preflight(&self, phase: Phase, prefix: &str) -> Result<(), Failure> {
+        if self.dry() {
+            self.bus().emit(EventKind::Preflight { version: None });
+            return Ok(());
+        }
+        let fail = |text: String, stopped: bool| Failure {
+            stopped,
+            ..Self::failure(phase, format!("{prefix}preflight: {text}"))
+        };
+        let stopped = |reason: StopReason| fail(StepError::from(reason).text, true);
+        let client = match self
+            .stop
+            .race(self.doors.cluster.get())
+            .await
+            .map_err(stopped)?
+        {
+            Ok(client) => client,
+            // Shell execution may go on with what kubectl can read.
+            Err(error) if self.run.execution == Execution::Shell => {
+                return self
+                    .shell_preflight(&error.to_string())
+                    .await
+                    .map_err(|error| {
+                        fail(
+                            format!("cannot reach Kubernetes API: {error}"),
+                            error.stopped,
+                        )
+                    });
+            }
+            Err(error) => return Err(fail(format!("cannot load kubeconfig: {error}"), false)),
+        };
+        let budget = self.operation_budget(None);
+        let version = client.server_version(&budget);
+        match self.stop.race(version).await.map_err(stopped)? {
+            Ok(version) => {
+                self.bus().emit(EventKind::Preflight {
+                    version: Some(version),
+                });
+                Ok(())
+            }
+            Err(error) => Err(fail(format!("cannot reach Kubernetes API: {error}"), false)),
+        }
+    }
+
+    /// The same question by kubectl, when no API client could be built.
+    async fn shell_preflight(&self, why: &str) -> Result<(), StepError> {
+        self.bus().note(
+            Level::Warn,
+            format!("preflight by kubectl, no API client ({why})"),
+        );
+        let kubectl = &self.settings.kubectl;
+        let executable = self
+            .settings
+            .environment
+            .find_program(kubectl)
+            .ok_or_else(|| {
+                StepError::permanent(format!(
+                    "{kubectl} not found on PATH\nhint: set command.kubectl"
+                ))
+            })?;
+        let mut arguments: Vec<std::ffi::OsString> =
+            vec!["get".into(), "--raw".into(), "/version".into()];
+        if let Some(context) = &self.settings.context {
+            arguments.extend(["--context".into(), context.into()]);
+        }
+        let program = Program {
+            label: "preflight".into(),
+            shown: format!("{kubectl} get --raw /version"),
+            executable,
+            arguments,
+            directory: self.settings.environment.directory.clone(),
+            env: self.env.clone(),
+            default_shell: false,
+            streamed: false,
+        };
+        let budget = Budget::new("preflight 30s", Duration::from_secs(30));
+        let interrupt = Interrupt {
+            stop: self.stop.clone(),
+            budget,
+            cleanup: false,
+        };
+        self.doors.scripts.run(&program, &interrupt).await?;
+        self.bus().emit(EventKind::Preflight {
+            version: Some("unknown".into()),
+        });
+        Ok(())
+    }
+
+    /// Hook, steps, hook.
+    async fn phase(&self, plan: &Plan) -> Result<(), Failure> {
+        let begin = Instant::now();
+        self.bus().emit(EventKind::PhaseStarted {
+            phase: plan.phase,
+            steps: plan.steps.len(),
+        });
+        if plan.steps.is_empty() {
+            let text = format!("pipelines.{} has no steps, only hooks run", plan.phase);
+            self.bus().note(Level::Warn, text);
+        }
+        let result = self.phase_body(plan).await;
+        self.bus().emit(EventKind::PhaseFinished {
+            phase: plan.phase,
+            elapsed: begin.elapsed(),
+            ok: result.is_ok(),
+        });
+        result
+    }
+
+    async fn phase_body(&self, plan: &Plan) -> Result<(), Failure> {
+        if let Some(hook) = &plan.pre {
+            self.phase_hook(plan.phase, hook).await?;
+        }
+        for step in &plan.steps {
+            self.step(step).await?;
+        }
+        if let Some(hook) = &plan.post {
+            self.phase_hook(plan.phase, hook).await?;
+        }
+        Ok(())
+    }
+
+    /// Nothing new begins after a stop.
+    fn check_stop(&self) -> Result<(), StepError> {
+        self.stop
+            .reason()
+            .map_or(Ok(()), |reason| Err(reason.into()))
+    }
+
+    /// The budget of a script or main action (S-D.7).
+    fn operation_budget(&self, own: Option<(&'static str, Duration)>) -> Budget {
+        match (own, self.run.operation_timeout) {
+            (Some((name, length)), _) => {
+                Budget::new(format!("{name} {}", duration::format(length)), length)
+            }
+            (None, Some(length)) => {
+                let label = format!("run.operation_timeout {}", duration::format(length));
+                Budget::new(label, length)
+            }
+            (None, None) => Budget::unlimited(),
+        }
+    }
+
+    async fn phase_hook(&self, phase: Phase, hook: &Hook) -> Result<(), Failure> {
+        let fail = |error: &StepError| Failure {
+            failed_step: Some(format!("hook:{}", hook.name)),
+            stopped: error.stopped,
+            ..Self::failure(phase, format!("hook {}: {error}", hook.name))
+        };
+        self.check_stop().map_err(|error| fail(&error))?;
+        *self.last.borrow_mut() = StopPoint::Hook(hook.name.to_owned());
+        let variables = HookVariables {
+            name: hook.name,
+            ..HookVariables::default()
+        };
+        let env = self.env.for_hook(Some(phase), &variables);
+        let interrupt = Interrupt {
+            stop: self.stop.clone(),
+            budget: self.operation_budget(None),
+            cleanup: false,
+        };
+        let result = self
+            .script(hook.name.to_owned(), &hook.path, env, &interrupt)
+            .await;
+        result.map_err(|error| fail(&error))
+    }
+
+    /// Runs a script of the profile, or in dry-run says that it would.
+    async fn script(
+        &self,
+        label: String,
+        path: &str,
+        env: ChildEnv,
+        interrupt: &Interrupt,
+    ) -> Result<(), StepError> {
+        self.bus().emit(EventKind::ScriptStarted {
+            label: label.clone(),
+            path: path.to_owned(),
+            release: false,
+        });
+        if self.dry() {
+            self.bus()
+                .emit(EventKind::ScriptFinished { label, ok: true });
+            return Ok(());
+        }
+        let environment = &self.settings.environment;
+        let program = crate::steps::script_program(
+            self.settings,
+            label.clone(),
+            path,
+            &environment.absolute(path),
+            &environment.directory,
+            &[],
+            env,
+        )
+        .inspect_err(|_| {
+            self.bus()
+                .emit(EventKind::ScriptFinished { label, ok: false })
+        })?;
+        let result: Result<String, ScriptError> = self.doors.scripts.run(&program, interrupt).await;
+        result?;
+        Ok(())
+    }
+
+    /// One step with its retries (S-3.14 to S-3.20).
+    async fn step(&self, step: &Step) -> Result<(), Failure> {
+        let fail = |error: &StepError| Failure {
+            failed_step: Some(step.id.name()),
+            subject: Some((step.action.subject(), step.id.to_string())),
+            stopped: error.stopped,
+            ..Self::failure(step.id.phase, format!("step {}: {error}", step.id))
+        };
+        self.check_stop().map_err(|error| fail(&error))?;
+        *self.last.borrow_mut() = StopPoint::Step(step.id.clone());
+        // S-3.20: with scope main the scripts run once, around all tries.
+        let main_only = self.run.scope == RetryScope::Main;
+        if main_only {
+            self.step_hook(step, "pre", step.pre.as_deref())
+                .await
+                .map_err(|e| fail(&e))?;
+        }
+        let attempts = if self.dry() {
+            1
+        } else {
+            self.run.attempts.max(1)
+        };
+        let mut attempt = 1;
+        loop {
+            let begin = Instant::now();
+            self.bus().emit(EventKind::StepStarted {
+                step: step.id.clone(),
+                attempt,
+            });
+            let result = self.attempt(step, main_only).await;
+            let ok = result.is_ok();
+            let done = |ok| EventKind::StepFinished {
+                step: step.id.clone(),
+                elapsed: begin.elapsed(),
+                ok,
+            };
+            match result {
+                Ok(()) if main_only => {
+                    // The step is done only when its `post` is.
+                    let post = self.step_hook(step, "post", step.post.as_deref()).await;
+                    self.bus().emit(done(post.is_ok()));
+                    return post.map_err(|error| fail(&error));
+                }
+                Ok(()) => {
+                    self.bus().emit(done(ok));
+                    return Ok(());
+                }
+                Err(error) => {
+                    self.bus().emit(done(ok));
+                    if attempt >= attempts || !error.transient || error.stopped {
+                        return Err(fail(&error));
+                    }
+                    self.pause(step, attempt, attempts, &error)
+                        .await
+                        .map_err(|e| fail(&e))?;
+                    attempt += 1;
+                }
+            }
+        }
+    }
+
+    async fn pause(
+        &self,
+        step: &Step,
+        attempt: u32,
+        attempts: u32,
+        error: &StepError,
+    ) -> Result<(), StepError> {
+        let wait = pause(self.run.delay, attempt, random());
+        self.bus().emit(EventKind::StepRetrying {
+            step: step.id.clone(),
+            attempt,
+            attempts,
+            error: error.text.clone(),
+            wait,
+        });
+        Ok(self.stop.race(tokio::time::sleep(wait)).await?)
+    }
+
+    /// `pre`, main, `post`; or main alone.
+    async fn attempt(&self, step: &Step, main_only: bool) -> Result<(), StepError> {
+        if !main_only {
+            self.step_hook(step, "pre", step.pre.as_deref()).await?;
+        }
+        self.check_stop()?;
+        let timeout = step.own_timeout.or_else(|| step.action.timeout());
+        let name = if step.own_timeout.is_some() {
+            "step timeout"
+        } else {
+            "release timeout"
+        };
+        let cx = StepContext {
+            id: &step.id,
+            bus: self.bus(),
+            execution: self.run.execution,
+            cluster: &self.doors.cluster,
+            scripts: &self.doors.scripts,
+            env: self
+                .env
+                .for_step(step.id.phase, &Self::variables(step, "main")),
+            base_env: self.env,
+            stop: self.stop,
+            budget: self.operation_budget(timeout.map(|length| (name, length))),
+            timeout: timeout.or(self.run.operation_timeout),
+            settings: self.settings,
+            releases: &self.plans.releases,
+            plan_only: self.run.plan_only,
+        };
+        step.action.run(&cx).await?;
+        if !main_only {
+            self.step_hook(step, "post", step.post.as_deref()).await?;
+        }
+        Ok(())
+    }
+
+    fn variables(step: &Step, hook: &'static str) -> StepVariables {
+        StepVariables {
+            index: step.id.index,
+            hook,
+            reference: step.parts.clone(),
+            custom: match &step.parts {
+                Some(_) => None,
+                None => step.label.strip_prefix("custom: ").map(ToOwned::to_owned),
+            },
+        }
+    }
+
+    async fn step_hook(
+        &self,
+        step: &Step,
+        hook: &'static str,
+        path: Option<&str>,
+    ) -> Result<(), StepError> {
+        let Some(path) = path else { return Ok(()) };
+        self.check_stop()?;
+        let budget = self.operation_budget(step.own_timeout.map(|d| ("step timeout", d)));
+        let interrupt = Interrupt {
+            stop: self.stop.clone(),
+            budget,
+            cleanup: false,
+        };
+        let env = self
+            .env
+            .for_step(step.id.phase, &Self::variables(step, hook));
+        let label = step.script_label(Some(hook));
+        self.script(label, path, env, &interrupt)
+            .await
+            .map_err(|mut error| {
+                error.text = format!("{hook} hook: {}", error.text);
+                error
+            })
+    }
+
+    /// Cause report and `on-error`, under a budget of their own (S-3.24, S-3.25).
+    async fn clean_up(&self, mut failure: Failure) -> Failure {
+        if let Some(reason) = self.stop.reason() {
+            let last = self.last.borrow().clone();
+            let text = match (&reason, &last) {
+                (StopReason::Signal(_), StopPoint::Nothing) => {
+                    "pipeline interrupted (signal received)".to_owned()
+                }
+                (StopReason::Signal(_), StopPoint::Hook(name)) => {
+                    format!("pipeline interrupted (signal received); last hook {name}")
+                }
+                (StopReason::Signal(_), StopPoint::Step(step)) => {
+                    format!("pipeline interrupted (signal received); last step {step}")
+                }
+                (other, _) => format!("pipeline interrupted ({other})"),
+            };
+            self.bus().emit(EventKind::StopRequested { text, last });
+            // The reason is the error's cause even where a step noticed it only by its effect.
+            if !failure.stopped {
+                let cause = StepError::from(reason);
+                failure.text = format!("{} ({})", failure.text, cause.text);
+            }
+        }
+        self.tell_later_stops();
+        let length = self.run.cleanup_timeout;
+        let label = format!("run.cleanup_timeout {}", duration::format(length));
+        let budget = Budget::new(label, length);
+        self.cause_report(&failure, &budget).await;
+        if let Some(hook) = &self.plans.on_error {
+            let variables = HookVariables {
+                name: hook.name,
+                failed_step: failure.failed_step.clone(),
+                error: Some(self.doors.scripts.mask(&failure.text)),
+            };
+            let env = self.env.for_hook(Some(failure.phase), &variables);
+            let interrupt = Interrupt {
+                stop: self.stop.clone(),
+                budget,
+                cleanup: true,
+            };
+            let result = self
+                .script(hook.name.to_owned(), &hook.path, env, &interrupt)
+                .await;
+            if let Err(error) = result {
+                failure.text = format!("{}\non-error hook: {error}", failure.text);
+            }
+        }
+        self.tell_later_stops();
+        failure
+    }
+
+    fn tell_later_stops(&self) {
+        for reason in self.stop.take_later() {
+            self.bus().note(Level::Warn, format!("also: {reason}"));
+        }
+    }
+
+    /// What the cluster knows about the object of the failed step (S-11.31).
+    async fn cause_report(&self, failure: &Failure, budget: &Budget) {
+        let Some((subject, name)) = &failure.subject else {
+            return;
+        };
+        // After a signal nobody waits for reasons, and an API that is away tells none.
+        let asked = !matches!(
+            self.stop.reason(),
+            Some(StopReason::Signal(_) | StopReason::Watchdog(_))
+        );
+        if self.dry() || !asked {
+            return;
+        }
+        let subject = match subject.clone() {
+            Subject::Workload(workload) => CauseSubject::Workload(workload),
+            Subject::Job(namespace, name) => CauseSubject::Job { namespace, name },
+            Subject::Claim(namespace, name) => CauseSubject::Claim { namespace, name },
+            Subject::Container(namespace, name, _) => CauseSubject::Pod { namespace, name },
+            Subject::CronJob(..) | Subject::Release(..) | Subject::Nothing => return,
+        };
+        let budget = budget.child("cause report 5s", CAUSE_BUDGET);
+        let gather = async {
+            let client = self.doors.cluster.get().await.ok()?;
+            Some(client.causes(&subject, Some(self.begin), &budget).await)
+        };
+        let gathered = tokio::select! {
+            gathered = budget.run(gather) => gathered.ok().flatten().unwrap_or_default(),
+            () = self.stop.stopped_at_once() => return,
+        };
+        if gathered.is_empty() {
+            return;
+        }
+        self.bus().emit(EventKind::Cause {
+            text: format!("cause of {name}:"),
+        });
+        for text in gathered {
+            self.bus().emit(EventKind::Cause {
+                text: format!("  {text}"),
+            });
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Nothing that looks like a secret leaves the process (S-4.16 to S-4.18).
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use regex::Regex;
+
+/// What stands where a secret stood.
+const MASK: &str = "***";
+
+/// Words that make a name secret-like, in lower case.
+const SECRET_WORDS: [&str; 7] = [
+    "token",
+    "secret",
+    "key",
+    "password",
+    "passwd",
+    "webhook_url",
+    "webhookurl",
+];
+
+/// Query parameters that carry credentials besides those that [`SECRET_WORDS`] catches.
+const QUERY_WORDS: [&str; 4] = ["sig", "signature", "auth", "credential"];
+
+/// Finds and replaces secrets: the values it was told, and everything that looks like one.
+#[derive(Debug, Clone, Default)]
+pub struct Masker {
+    /// Longest first, so that a value which contains another is masked whole.
+    values: Vec<String>,
+}
+
+/// The patterns; each has a group `v` that is the part to hide.
+fn patterns() -> &'static [Regex] {
+    static PATTERNS: OnceLock<Vec<Regex>> = OnceLock::new();
+    PATTERNS.get_or_init(|| {
+        let word = SECRET_WORDS.join("|");
+        let query = QUERY_WORDS.join("|");
+        let name = format!(r"[A-Za-z0-9_.\-]*(?:{word})[A-Za-z0-9_.\-]*");
+        // Values: quoted (with an optional escaping backslash), or up to a blank.
+        let value = r#"(?:\\?"(?P<v>(?:\\[^"]|[^"\\])*)|\\?'(?P<w>[^']*)|(?P<x>[^\s"'\\][^\s]*))"#;
+        let plain =
+            r#"(?:\\?"(?P<v>(?:\\[^"]|[^"\\])*)|\\?'(?P<w>[^']*)|(?P<x>[^\s&"'\\][^\s&]*))"#;
+        [
+            // Bearer X, Basic X
+            r"\b(?:bearer|basic)\s+(?P<v>[^\s,;]+)".to_owned(),
+            // NAME=value, also inside a query
+            format!(r"{name}\s*=\s*{plain}"),
+            format!(r"[?&](?:{query})=(?P<v>[^\s&]+)"),
+            // "NAME": "value" and 'NAME': 'value'
+            format!(r#"["']{name}\\?["']\s*:\s*{value}"#),
+            // NAME: value; not the last part of a path, which is an object's name in an error
+            format!(r"(?:^|[^A-Za-z0-9_.\-/]){name}:\s+{value}"),
+            // --NAME value
+            format!(r"--{name}\s+{value}"),
+            // scheme://user:password@host
+            r"[a-z][a-z0-9+.\-]*://(?P<v>[^\s/?#@]+)@".to_owned(),
+            // the path of a chat service's address
+            concat!(
+                r"https?://(?:[a-z0-9.\-]*hooks\.slack\.com|[a-z0-9.\-]*discord(?:app)?\.com",
+                r"|[a-z0-9.\-]*\.webhook\.office\.com|outlook\.office(?:365)?\.com",
+                r"|[a-z0-9.\-]*\.logic\.azure\.com|[a-z0-9.\-]*events(?:\.eu)?\.pagerduty\.com)",
+                r#"(?::[0-9]+)?/(?P<v>[^\s"'<>]+)"#
+            )
+            .to_owned(),
+        ]
+        .iter()
+        .filter_map(|pattern| Regex::new(&format!("(?i){}", pattern)).ok())
+        .collect()
+    })
+}
+
+/// Whether any pattern can match; cheap, so that most lines never reach a regular expression.
+fn suspicious(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    [
+        "token", "secret", "key", "passw", "webhook", "bearer", "basic", "://", "sig", "auth",
+        "cred",
+    ]
+    .iter()
+    .any(|word| lower.contains(word))
+}
+
+impl Masker {
+    /// A masker that knows these values. Empty ones are passed over; a value of several
+    /// lines is known whole and by each line of some length, since lines are masked singly.
+    pub fn new<I: IntoIterator<Item = String>>(values: I) -> Self {
+        let mut known = Vec::new();
+        for value in values {
+            let trimmed = value.trim();
+            if trimmed.is_empty() {
+                continue;
+            }
+            if trimmed.contains('\n') {
+                let lines = trimmed
+                    .lines()
+                    .map(str::trim)
+                    .filter(|line| line.len() >= 6);
+                known.extend(lines.map(str::to_owned));
+            }
+            if trimmed.len() != value.len() {
+                known.push(trimmed.to_owned());
+            }
+            known.push(value);
+        }
+        known.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
+        known.dedup();
+        Self { values: known }
+    }
+
+    /// The parts of `text` that must stay together to be recognised: each secret with the
+    /// name that gives it away, in order, not touching each other.
+    pub fn contexts(&self, text: &str) -> Vec<Range<usize>> {
+        merge(
+            self.find(text)
+                .into_iter()
+                .map(|(context, _)| context)
+                .collect(),
+        )
+    }
+
+    /// The parts of `text` to hide, in order, not touching each other.
+    fn spans(&self, text: &str) -> Vec<Range<usize>> {
+        merge(
+            self.find(text)
+                .into_iter()
+                .map(|(_, secret)| secret)
+                .collect(),
+        )
+    }
+
+    /// Each find: what was recognised, and the part of it to hide.
+    fn find(&self, text: &str) -> Vec<(Range<usize>, Range<usize>)> {
+        let mut found = Vec::new();
+        for value in &self.values {
+            found.extend(text.match_indices(value.as_str()).map(|(at, _)| {
+                let span = at..at + value.len();
+                (span.clone(), span)
+            }));
+        }
+        if suspicious(text) {
+            for pattern in patterns() {
+                for captures in pattern.captures_iter(text) {
+                    let groups = ["v", "w", "x"];
+                    let group = groups.iter().find_map(|name| captures.name(name));
+                    let group = group.filter(|group| !group.is_empty());
+                    if let (Some(group), Some(whole)) = (group, captures.get(0)) {
+                        found.push((whole.range(), group.range()));
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// `text` with each secret replaced by `***`. Masking again changes nothing more.
+    pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let spans = self.spans(text);
+        if spans.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut from = 0;
+        for span in spans {
+            out.push_str(&text[from..span.start]);
+            out.push_str(MASK);
+            from = span.end;
+        }
+        out.push_str(&text[from..]);
+        Cow::Owned(out)
+    }
+}
+
+/// Sorts ranges and joins those that touch.
+fn merge(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_by_key(|range| (range.start, range.end));
+    let mut merged: Vec<Range<usize>> = Vec::new();
+    for range in ranges {
+        match merged.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Masker;
+
+    #[test]
+    fn each_form_of_the_rule_is_masked() {
+        // S-4.16
+        let masker = Masker::new(["canary-value".to_owned()]);
+        let rows = [
+            ("before canary-value after", "before *** after"),
+            ("Authorization: Bearer abc.def", "Authorization: Bearer ***"),
+            ("authorization: basic dXNlcjpw", "authorization: basic ***"),
+            ("DB_PASSWORD=hunter2 next", "DB_PASSWORD=*** next"),
+            ("password: hunter2", "password: ***"),
+            ("passwd:   hunter2 x", "passwd:   *** x"),
+            (
+                r#"{"apiToken": "abc", "n": 1}"#,
+                r#"{"apiToken": "***", "n": 1}"#,
+            ),
+            (
+                r#"{"apiToken":"a\"b","n":1}"#,
+                r#"{"apiToken":"***","n":1}"#,
+            ),
+            (r#"{\"secret\": \"abc\"}"#, r#"{\"secret\": \"***\"}"#),
+            ("run --api-key abc --x", "run --api-key *** --x"),
+            ("run --token=abc --x", "run --token=*** --x"),
+            ("MY_SECRET='a b' c", "MY_SECRET='***' c"),
+            ("get https://u:p@host/x", "get https://***@host/x"),
+            (
+                "GET https://host/x?token=abc&y=1",
+                "GET https://host/x?token=***&y=1",
+            ),
+            (
+                "GET https://host/x?sig=abc&y=1",
+                "GET https://host/x?sig=***&y=1",
+            ),
+            (
+                "POST https://hooks.slack.com/services/T0/B0/x",
+                "POST https://hooks.slack.com/***",
+            ),
+            (
+                "POST https://discord.com/api/webhooks/1/x failed",
+                "POST https://discord.com/*** failed",
+            ),
+        ];
+        for (input, output) in rows {
+            assert_eq!(masker.mask(input), output, "{input}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_secret_stays_readable() {
+        // S-4.17
+        let masker = Masker::default();
+        for text in [
+            "api_server: https://api.example.com:6443",
+            "deployment app/keycloak: not found",
+            "step deployment.app/key-server (up[1]): timed out",
+            "oci://registry.example.com/charts/app:1.2.3",
+            "warning: unknown key \"hook\" at top level",
+            "scale deployment.app/token-service -> 0 replicas",
+        ] {
+            assert_eq!(masker.mask(text), text);
+        }
+    }
+
+    #[test]
+    fn masking_twice_is_masking_once() {
+        let masker = Masker::new(["aaa".to_owned(), "aaab".to_owned()]);
+        let once = masker
+            .mask("x aaab password=y https://u@h/ aaaaab")
+            .into_owned();
+        assert_eq!(masker.mask(&once), once);
+        assert!(!once.contains("aaa"));
+    }
+}

@@ -1,0 +1,248 @@
+//! The one owner of stdout and stderr.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kzero_profile::duration;
+use serde_json::{Map, Value, json};
+
+use super::mask::Masker;
+use super::record::{Kind, Record, Stream, Tag};
+use crate::event::Level;
+
+/// The two formats of `--log-format`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Dated lines for people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// How lines are written.
+#[derive(Debug, Clone)]
+pub struct OutputOptions {
+    /// Text or JSON.
+    pub format: Format,
+    /// The lowest level shown.
+    pub level: Level,
+    /// Whether the summary's time is coloured.
+    pub colour: bool,
+    /// stdout is kept for one document: lines that would go there are dropped (S-6.3).
+    pub document: bool,
+    /// The command, for JSON lines.
+    pub command: &'static str,
+}
+
+/// What becomes known only after the profile was read.
+#[derive(Debug, Default)]
+struct Context {
+    client_id: Option<String>,
+    run_id: Option<Arc<str>>,
+    options: Option<OutputOptions>,
+    masker: Masker,
+}
+
+/// Writes records. Cloneable; all clones share masker and context.
+///
+/// A reader that closes a stream early never stops a run (S-3.29): write errors
+/// are remembered and further lines to that stream are dropped.
+#[derive(Debug, Clone)]
+pub struct Output {
+    context: Arc<Mutex<Context>>,
+    closed: Arc<Mutex<(bool, bool)>>,
+}
+
+impl Output {
+    /// An owner of the streams with these options.
+    pub fn new(options: OutputOptions) -> Self {
+        let context = Context {
+            options: Some(options),
+            ..Context::default()
+        };
+        Self {
+            context: Arc::new(Mutex::new(context)),
+            closed: Arc::default(),
+        }
+    }
+
+    fn context(&self) -> std::sync::MutexGuard<'_, Context> {
+        self.context.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets what the profile says: client id, secrets to mask, colour.
+    pub fn configure(&self, client_id: Option<String>, masker: Masker, colour: bool) {
+        let mut context = self.context();
+        context.client_id = client_id;
+        context.masker = masker;
+        if let Some(options) = &mut context.options {
+            options.colour = colour;
+        }
+    }
+
+    /// Sets the id that JSON lines of a run carry.
+    pub fn set_run_id(&self, run_id: Arc<str>) {
+        self.context().run_id = Some(run_id);
+    }
+
+    /// The masker in force.
+    pub fn masker(&self) -> Masker {
+        self.context().masker.clone()
+    }
+
+    /// Writes one record, masked, if its level is shown.
+    pub fn write(&self, record: &Record) {
+        let context = self.context();
+        let Some(options) = &context.options else {
+            return;
+        };
+        // S-7.3: the level never hides the final error.
+        if record.level < options.level && record.kind != Kind::Error {
+            return;
+        }
+        if options.document && record.stream == Stream::Stdout {
+            return;
+        }
+        let line = match options.format {
+            Format::Text => text(record, &context, options.colour),
+            Format::Json if record.text.is_empty() && record.kind != Kind::Output => return,
+            Format::Json => json_line(record, &context, options.command),
+        };
+        drop(context);
+        self.raw(record.stream, &line);
+    }
+
+    /// An empty line in text format.
+    pub fn blank(&self) {
+        let context = self.context();
+        let Some(options) = &context.options else {
+            return;
+        };
+        if options.format == Format::Text && !options.document && options.level <= Level::Info {
+            drop(context);
+            self.raw(Stream::Stdout, "\n");
+        }
+    }
+
+    /// Writes a result that is no line: a document, a script, a version. Not masked,
+    /// not levelled.
+    pub fn result(&self, text: &str) {
+        self.raw(Stream::Stdout, text);
+    }
+
+    fn raw(&self, stream: Stream, text: &str) {
+        let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        match stream {
+            Stream::Stdout if !closed.0 => closed.0 = put(io::stdout().lock(), text).is_err(),
+            Stream::Stderr if !closed.1 => closed.1 = put(io::stderr().lock(), text).is_err(),
+            Stream::Stdout | Stream::Stderr => {}
+        }
+    }
+}
+
+fn put(mut to: impl Write, text: &str) -> io::Result<()> {
+    to.write_all(text.as_bytes())?;
+    to.flush()
+}
+
+/// `value`, quoted when it holds a blank, `=` or `"` (S-7.8).
+fn client_id_text(value: &str) -> String {
+    if value.contains(|c: char| c.is_whitespace() || c == '=' || c == '"') {
+        format!("{value:?}")
+    } else {
+        value.to_owned()
+    }
+}
+
+fn text(record: &Record, context: &Context, colour: bool) -> String {
+    let mut body = context.masker.mask(&record.text).into_owned();
+    if record.bare {
+        body.push('\n');
+        return body;
+    }
+    // S-7.4: an empty output line is an empty line.
+    if record.kind == Kind::Output && body.is_empty() {
+        return "\n".to_owned();
+    }
+    if let (true, Some((elapsed, ok))) = (colour, record.coloured) {
+        let time = duration::format(elapsed);
+        let code = if ok { "32" } else { "33" };
+        body = body.replace(&time, &format!("\u{1b}[{code}m{time}\u{1b}[0m"));
+    }
+    let tag = match (record.tag, &context.client_id) {
+        (Tag::None, _) => String::new(),
+        (Tag::Live, _) => "[live] ".to_owned(),
+        (Tag::DryRun, None) => "[dry-run] ".to_owned(),
+        (Tag::Retry, None) => "[retry] ".to_owned(),
+        (Tag::DryRun, Some(id)) => format!("[dry-run] client_id={} ", client_id_text(id)),
+        (Tag::Retry, Some(id)) => format!("[retry] client_id={} ", client_id_text(id)),
+    };
+    let now = jiff::Zoned::now().strftime("%Y/%m/%d %H:%M:%S").to_string();
+    let prefix = format!("{now}: kzero - [{}] - {tag}", record.level.tag());
+    let mut out = String::with_capacity(body.len() + prefix.len() + 1);
+    for line in body.split('\n') {
+        out.push_str(&prefix);
+        out.push_str(line);
+        out.push('\n');
+    }
+    out
+}
+
+fn json_line(record: &Record, context: &Context, command: &str) -> String {
+    let mask = |text: &str| Value::String(context.masker.mask(text).into_owned());
+    let mut object = Map::new();
+    let now = jiff::Timestamp::now();
+    object.insert("time".into(), json!(format!("{now:.9}")));
+    object.insert("app".into(), json!("kzero"));
+    object.insert("level".into(), json!(record.level.tag()));
+    object.insert("kind".into(), json!(record.kind.word()));
+    object.insert("msg".into(), mask(&record.text));
+    if let (Some(id), false) = (&context.client_id, record.kind == Kind::Live) {
+        object.insert("client_id".into(), json!(id));
+    }
+    object.insert("command".into(), json!(command));
+    if let Some(run_id) = &context.run_id {
+        object.insert("run_id".into(), json!(**run_id));
+    }
+    let fields = &record.fields;
+    let mut put = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            object.insert(key.to_owned(), value);
+        }
+    };
+    put("phase", fields.phase.map(Value::from));
+    put("step_index", fields.step_index.map(Value::from));
+    put("ref", fields.reference.clone().map(Value::from));
+    put("hook", fields.hook.clone().map(Value::from));
+    put("script", fields.script.as_deref().map(mask));
+    put("error", fields.error.as_deref().map(mask));
+    put("attempt", fields.attempt.map(Value::from));
+    put("max_attempt", fields.max_attempt.map(Value::from));
+    put("wait", fields.wait.clone().map(Value::from));
+    put("outcome", fields.outcome.map(Value::from));
+    put("duration", fields.duration.clone().map(Value::from));
+    for (key, value) in &fields.more {
+        let value = match value {
+            Value::String(text) => mask(text),
+            other => other.clone(),
+        };
+        put(key, Some(value));
+    }
+    let mut line = Value::Object(object).to_string();
+    line.push('\n');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::client_id_text;
+
+    #[test]
+    fn a_client_id_is_quoted_only_when_it_must_be() {
+        // S-7.8
+        assert_eq!(client_id_text("team-a"), "team-a");
+        assert_eq!(client_id_text("team a"), "\"team a\"");
+        assert_eq!(client_id_text("a=b"), "\"a=b\"");
+        assert_eq!(client_id_text("a\"b"), "\"a\\\"b\"");
+    }
+}

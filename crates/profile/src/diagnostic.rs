@@ -287,37 +287,59 @@ impl Source {
     }
 }
 
-/// The line with the value of a secret-looking key replaced, for errors whose place is not known to be a secret (an
-/// unclosed quote after `password:`).
+/// The line without what may be a secret: addresses are starred out in place, and the rest of the line goes behind a key
+/// that is called like a secret. This is for errors whose own place is not known to be one: a fault beside a password in
+/// the same flow mapping, or an unclosed quote after `password:`.
 fn without_secret(line: &str) -> String {
-    const WORDS: [&str; 6] = [
+    const WORDS: [&str; 7] = [
         "password",
-        "routing_key",
+        "passwd",
+        "key",
         "webhook_url",
         "token",
         "secret",
         "authorization",
     ];
     let lower = line.to_ascii_lowercase();
-    let found = WORDS.iter().filter_map(|word| {
-        let start = lower.find(word)?;
-        let tail = lower.get(start..)?;
-        let colon = tail.find(':')?;
+    let behind_key = |(start, word): (usize, &str)| {
+        let tail = lower.get(start + word.len()..)?;
+        let (between, value) = tail.split_once(':')?;
         // A path such as ./hooks/rotate-secret.sh before another key is not a key itself.
-        let between = tail.get(word.len()..colon)?;
-        (between
+        let is_key = between
             .chars()
-            .all(|c| c.is_alphanumeric() || "_-\"' ".contains(c))
-            && !between.ends_with("_env"))
-        .then_some(start + colon + 1)
-    });
-    match found.min().filter(|end| {
-        line.get(*end..)
-            .is_some_and(|value| !value.trim().is_empty())
-    }) {
-        Some(end) => format!("{} ***", line.get(..end).unwrap_or_default()),
-        None => line.to_owned(),
+            .all(|c| c.is_alphanumeric() || "_-\"' ".contains(c));
+        let names_a_variable = between.trim_end_matches(['"', '\'', ' ']).ends_with("_env");
+        (is_key && !names_a_variable && !value.trim().is_empty())
+            .then_some(line.len() - value.len())
+    };
+    let cut = WORDS
+        .iter()
+        .flat_map(|word| lower.match_indices(word))
+        .filter_map(behind_key)
+        .min();
+    let mut shown = without_addresses(cut.and_then(|end| line.get(..end)).unwrap_or(line));
+    if cut.is_some() {
+        shown.push_str(" ***");
     }
+    shown
+}
+
+/// Stars for everything behind `://`, character for character, so that columns stay.
+fn without_addresses(line: &str) -> String {
+    let mut shown = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("://") {
+        let end = after
+            .find(|c: char| c.is_whitespace() || ",}]\"'".contains(c))
+            .unwrap_or(after.len());
+        let (address, tail) = after.split_at(end);
+        shown.push_str(before);
+        shown.push_str("://");
+        shown.extend(address.chars().map(|_| '*'));
+        rest = tail;
+    }
+    shown.push_str(rest);
+    shown
 }
 
 /// A file that cannot be used: it could not be read, or these are its errors.

@@ -198,3 +198,86 @@ fn example_for(unit: &str) -> &'static str {
         _ => "\"1h30m\"",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
+
+    use super::*;
+
+    #[test]
+    fn gos_grammar_is_read_and_printed() {
+        // S-1.24, S-1.26
+        for (text, printed) in [
+            ("10m", "10m0s"),
+            ("1h30m", "1h30m0s"),
+            ("1.5h", "1h30m0s"),
+            ("1.s", "1s"),
+            (".5s", "500ms"),
+            ("1m1m", "2m0s"),
+            ("+3s", "3s"),
+            ("0", "0s"),
+            ("+0", "0s"),
+            ("0h", "0s"),
+            ("1us", "1µs"),
+            ("1\u{b5}s", "1µs"),
+            ("1\u{3bc}s", "1µs"),
+            ("1500ns", "1.5µs"),
+            ("1.0000000001s", "1s"),
+            ("2m11.482s", "2m11.482s"),
+            ("2562047h47m16.854775807s", "2562047h47m16.854775807s"),
+            ("0.1s", "100ms"),
+            ("000000000000000000000000000001s", "1s"),
+        ] {
+            assert_eq!(parse(text).map(format).as_deref(), Ok(printed), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_texts_are_refused_with_a_correct_form() {
+        // S-1.25
+        for (text, words) in [
+            ("", "write for example \"30s\", or \"0\" for none"),
+            (
+                "90",
+                "90 needs a unit; write for example \"90s\" or \"90m\"",
+            ),
+            ("1.5", "needs a unit"),
+            ("1m30", "needs a unit"),
+            ("-5m", "\"-5m\" is negative"),
+            ("1d", "unknown unit \"d\""),
+            ("10min", "unknown unit \"min\""),
+            ("1H", "unknown unit \"H\""),
+            ("5 m", "without blanks"),
+            (" 5m", "without blanks"),
+            ("m", "is not a duration"),
+            (".s", "is not a duration"),
+            ("+", "is not a duration"),
+            ("1..5s", "needs a unit"),
+            ("9999999h", "too long"),
+            ("2562047h47m16.854775808s", "too long"),
+            ("99999999999999999999999999ns", "too long"),
+        ] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains(words), "{text:?} gave {error}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(7), ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_is_printed_is_read_back(nanos in prop_oneof![0..=i64::MAX as u64, 0..10_000_000_u64]) {
+            let duration = Duration::from_nanos(nanos);
+            prop_assert_eq!(parse(&format(duration)), Ok(duration));
+        }
+
+        #[test]
+        fn any_text_ends_in_a_duration_or_an_error(text in "[+-]?[0-9.]{0,25}[a-zµ ]{0,3}[0-9.]{0,5}[hms]{0,2}") {
+            if let Ok(duration) = parse(&text) {
+                prop_assert!(duration <= MAX);
+            }
+        }
+    }
+}

@@ -242,7 +242,7 @@ fn required(reader: &mut Reader<'_>, root: Option<&Node>, given: &BTreeSet<&str>
                 .hint("write schema_version: \"1.0\""),
         );
     }
-    if !has(reader, "run.mode") {
+    if !has(reader, "run.mode") && !wrong_shape(root, "run") {
         let at = place(reader, "run");
         reader.error(
             Diagnostic::error(at, "run.mode is missing")

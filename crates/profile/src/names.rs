@@ -123,3 +123,43 @@ fn distance(a: &str, b: &str) -> usize {
     }
     last[b.len()]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slugs() {
+        // S-6.31
+        for (text, want) in [
+            ("Prod EU", "prod-eu"),
+            ("  a__b--c  ", "a-b-c"),
+            ("-a-", "a"),
+            ("arn:aws:eks/x", "arn-aws-eks-x"),
+            ("É", "unknown"),
+            ("", "unknown"),
+            ("--", "unknown"),
+            ("İx", "i-x"),
+        ] {
+            assert_eq!(slug(text), want, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn distances() {
+        for (a, b, want) in [
+            ("hook", "hooks", 1),
+            ("dwon", "down", 1),
+            ("redy", "ready", 1),
+            ("abc", "abc", 0),
+            ("abc", "xyz", 3),
+            ("", "ab", 2),
+        ] {
+            assert_eq!(distance(a, b), want, "{a} {b}");
+        }
+        assert_eq!(nearest("hook", ["hooks", "helm"]), Some("hooks"));
+        assert_eq!(nearest("x", ["up"]), None);
+        assert_eq!(same_but_case("Run", ["run"]), Some("run"));
+        assert_eq!(same_but_case("run", ["run"]), None);
+    }
+}

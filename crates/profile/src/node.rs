@@ -694,7 +694,17 @@ impl<'t> Composer<'t> {
 
     fn syntax(&mut self, error: &ScanError) {
         let at = place(error.marker());
-        if let Some(tab) = self.tab_before(at) {
+        let of_tab = matches!(
+            error.kind(),
+            ErrorKind::TabNotAllowed
+                | ErrorKind::TabInBlockIndentation
+                | ErrorKind::TabInIndentation
+                | ErrorKind::TabInPlainScalar
+                | ErrorKind::TabAtBlockScalarStart
+        );
+        // The parser may point at the begin of the text that the tab cuts off, lines before.
+        let lines = if of_tab { usize::MAX } else { 1 };
+        if let Some(tab) = self.tab_from(at, lines) {
             self.error(
                 Diagnostic::error(tab, format!("found character that cannot start any token: line {} is indented with a tab", tab.line))
                     .expected("blanks; YAML forbids tabs in indentation"),
@@ -706,14 +716,11 @@ impl<'t> Composer<'t> {
                 self.too_deep(at);
                 return;
             }
-            kind @ (ErrorKind::TabNotAllowed
-            | ErrorKind::TabInBlockIndentation
-            | ErrorKind::TabInIndentation
-            | ErrorKind::TabInPlainScalar
-            | ErrorKind::TabAtBlockScalarStart) => {
-                Diagnostic::error(at, format!("found character that cannot start any token: a tab ({kind})"))
-                    .expected("blanks; YAML forbids tabs in indentation")
-            }
+            kind if of_tab => Diagnostic::error(
+                at,
+                format!("found character that cannot start any token: a tab ({kind})"),
+            )
+            .expected("blanks; YAML forbids tabs in indentation"),
             ErrorKind::UnexpectedCharacter { character: character @ ('@' | '`') } => {
                 Diagnostic::error(at, format!("a text cannot begin with '{character}'")).hint("put the text in quotes")
             }
@@ -727,17 +734,18 @@ impl<'t> Composer<'t> {
         self.error(error);
     }
 
-    /// The first tab in the indentation of the line of an error.
-    fn tab_before(&self, at: Position) -> Option<Position> {
-        let line = self.text.split('\n').nth(at.line as usize - 1)?;
-        let indent = line
-            .find(|c: char| c != ' ' && c != '\t')
-            .unwrap_or(line.len());
-        let tab = line.get(..indent)?.find('\t')?;
-        Some(Position::new(
-            at.line,
-            u32::try_from(tab).unwrap_or(u32::MAX).saturating_add(1),
-        ))
+    /// The first tab in the indentation of the line of an error or of the lines behind it, `lines` of them.
+    fn tab_from(&self, at: Position, lines: usize) -> Option<Position> {
+        let first = at.line as usize;
+        let text = self.text.split('\n').enumerate().skip(first - 1);
+        text.take(lines).find_map(|(index, line)| {
+            let tab = line
+                .bytes()
+                .take_while(|b| matches!(b, b' ' | b'\t'))
+                .position(|b| b == b'\t')?;
+            let narrow = |n: usize| u32::try_from(n + 1).unwrap_or(u32::MAX);
+            Some(Position::new(narrow(index), narrow(tab)))
+        })
     }
 }
 

@@ -140,3 +140,46 @@ pub(crate) fn json(text: &str) -> Result<Json, IntegerFault> {
         .map(Json::Number)
         .ok_or(IntegerFault::NotANumber)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn written_forms_of_integers() {
+        // S-1.27
+        for (text, want) in [
+            ("3", Ok(3)),
+            ("3.0", Ok(3)),
+            ("3.", Ok(3)),
+            ("0x10", Ok(16)),
+            ("-0x10", Ok(-16)),
+            ("0o17", Ok(15)),
+            ("1_000", Ok(1000)),
+            ("1e2", Ok(100)),
+            ("1.5e1", Ok(15)),
+            ("100e-2", Ok(1)),
+            ("0e999999999999", Ok(0)),
+            ("0", Ok(0)),
+            ("-0", Ok(0)),
+            ("+7", Ok(7)),
+            ("010", Err(IntegerFault::LeadingZero { octal: Some(8) })),
+            ("09", Err(IntegerFault::LeadingZero { octal: None })),
+            ("00.5", Err(IntegerFault::LeadingZero { octal: None })),
+            ("2.5", Err(IntegerFault::NotWhole)),
+            ("1e-1", Err(IntegerFault::NotWhole)),
+            ("1e99999999999", Err(IntegerFault::TooLarge)),
+            ("1e-99999999999", Err(IntegerFault::NotWhole)),
+            ("_1", Err(IntegerFault::NotANumber)),
+            ("1__0", Err(IntegerFault::NotANumber)),
+            ("0x", Err(IntegerFault::NotANumber)),
+            ("0x-1", Err(IntegerFault::NotANumber)),
+            ("e5", Err(IntegerFault::NotANumber)),
+            (".", Err(IntegerFault::NotANumber)),
+            ("", Err(IntegerFault::NotANumber)),
+            ("--1", Err(IntegerFault::NotANumber)),
+        ] {
+            assert_eq!(integer(text), want, "{text}");
+        }
+    }
+}

@@ -349,14 +349,23 @@ impl<'a> Reader<'a> {
         self.error(fault.at(Some(at), secret));
     }
 
-    /// The value must have another shape.
-    pub(crate) fn shape(&mut self, name: &str, wanted: &str, node: &Node) -> Option<Diagnostic> {
-        (!matches!(node.value, Value::Bad)).then(|| {
-            Diagnostic::error(
-                node.at,
-                format!("{name} must be {wanted}, but {} was read", node.describe()),
-            )
-        })
+    /// The error for a value of another shape; `None` for one that was already reported.
+    pub(crate) fn shape(&self, name: &str, wanted: &str, node: &Node) -> Option<Diagnostic> {
+        if matches!(node.value, Value::Bad) {
+            return None;
+        }
+        // An address or a password may stand one level too high.
+        let secret = name.starts_with("notify") || name.starts_with("helm.registries");
+        let found = if secret {
+            node.describe_shape().to_owned()
+        } else {
+            node.describe()
+        };
+        let error = Diagnostic::error(
+            node.at,
+            format!("{name} must be {wanted}, but {found} was read"),
+        );
+        Some(if secret { error.concealed() } else { error })
     }
 
     /// A text; a bare number or boolean is refused with the advice to quote it (S-1.15).
@@ -619,6 +628,11 @@ impl<'a> Reader<'a> {
     fn field<T>(&mut self, row: &'static Key<T>, node: &Node, target: &mut T) {
         let secret = row.field.is_secret();
         let text = match &row.field {
+            // A list whose items are all commented out is as good as absent, except where steps are due.
+            Field::Node(special, _) if node.is_null() && !matches!(special, Special::Steps(_)) => {
+                self.positions.remove(row.path);
+                return;
+            }
             Field::Node(_, read) => {
                 read(target, self, row.path, node);
                 return;
@@ -858,5 +872,56 @@ pub(crate) fn json(reader: &mut Reader<'_>, node: &Node) -> Json {
                 }
             },
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::keys::KEYS;
+    use crate::model::Profile;
+    use crate::{Source, manifest};
+
+    use super::*;
+
+    #[test]
+    fn every_default_of_the_table_is_valid() {
+        let mut profile = Profile::blank(Source::new("x", ""));
+        for row in KEYS.iter().filter(|row| !row.default.is_empty()) {
+            let set = row.field.set_text(&mut profile, row.path, row.default);
+            assert!(set.is_ok(), "{}", row.path);
+        }
+    }
+
+    #[test]
+    fn no_key_is_also_a_section() {
+        let paths = KEYS.iter().map(|row| row.path).collect::<Vec<_>>();
+        let manifest_paths = manifest::KEYS
+            .iter()
+            .map(|row| row.path)
+            .collect::<Vec<_>>();
+        for table in [paths, manifest_paths] {
+            for (index, path) in table.iter().enumerate() {
+                assert!(
+                    !table.iter().any(|other| below(other, path).is_some()),
+                    "{path}"
+                );
+                assert!(!table[index + 1..].contains(path), "{path} stands twice");
+            }
+        }
+    }
+
+    #[test]
+    fn variables_are_distinct() {
+        // S-1.17
+        assert_eq!(
+            variable("run.api_watchdog.fail_after"),
+            "KZERO_RUN_API_WATCHDOG_FAIL_AFTER"
+        );
+        assert_eq!(variable("hooks.pre-down"), "KZERO_HOOKS_PRE_DOWN");
+        let mut names: Vec<_> = KEYS.iter().map(|row| variable(row.path)).collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count);
     }
 }

@@ -246,33 +246,36 @@ impl<'a> StepReader<'_, 'a> {
         }
     }
 
-    /// Two keys where one is due: most often the options slid to the left (S-1.14).
+    /// Several keys where one is due: most often the options slid to the left (S-1.14).
     fn several_keys(&mut self, first: &Entry, others: &[Entry]) {
-        let slid = others.iter().find(|entry| self.is_option(&entry.key.text));
-        let error = match (slid, others.first()) {
-            (Some(option), _) => Diagnostic::error(
-                option.key.at,
-                format!(
-                    "{} has {} beside {}",
-                    self.item,
-                    quoted(&option.key.text),
-                    quoted(&first.key.text)
-                ),
-            )
-            .expected(format!(
-                "the options of {} one level deeper than the reference",
-                quoted(&first.key.text)
-            ))
-            .hint(format!(
-                "options go one level deeper: indent {} by two more columns",
-                quoted(&option.key.text)
-            )),
+        let entries = || std::iter::once(first).chain(others);
+        let reference = entries()
+            .find(|entry| entry.key.text.contains('/'))
+            .unwrap_or(first);
+        let beside = || entries().filter(|entry| entry.key.at != reference.key.at);
+        let slid = beside()
+            .find(|entry| self.is_option(&entry.key.text))
+            .or_else(|| beside().find(|entry| !entry.key.text.contains('/')));
+        let name = quoted(&reference.key.text);
+        let error = match (slid, beside().next()) {
+            (Some(option), _) => {
+                let option_name = quoted(&option.key.text);
+                Diagnostic::error(
+                    option.key.at,
+                    format!("{} has the key {option_name} beside {name}", self.item),
+                )
+                .expected(format!(
+                    "one reference in each item, its options one level deeper than {name}"
+                ))
+                .hint(format!(
+                    "options go one level deeper: indent {option_name} by two more columns"
+                ))
+            }
             (None, Some(second)) => Diagnostic::error(
                 second.key.at,
                 format!(
-                    "{} has several keys: {} and {}",
+                    "{} has several keys: {name} and {}",
                     self.item,
-                    quoted(&first.key.text),
                     quoted(&second.key.text)
                 ),
             )

@@ -65,15 +65,13 @@ impl Stop {
     /// Asks the run to end. The first reason stays; later ones are kept for
     /// [`Stop::take_later`].
     pub fn request(&self, reason: StopReason) {
-        let mut rest = None;
+        let mut reason = Some(reason);
         self.state.send_modify(|state| {
             if state.reason.is_none() {
-                state.reason = Some(reason.clone());
-            } else {
-                rest = Some(reason.clone());
+                state.reason = reason.take();
             }
         });
-        if let Some(reason) = rest {
+        if let Some(reason) = reason {
             self.later
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)

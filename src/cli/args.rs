@@ -206,8 +206,7 @@ pub(super) enum Shell {
     /// Fish.
     Fish,
     /// PowerShell.
-    #[value(name = "powershell")]
-    PowerShell,
+    Powershell,
 }
 
 impl Shell {
@@ -217,7 +216,7 @@ impl Shell {
             Self::Bash => clap_complete::Shell::Bash,
             Self::Zsh => clap_complete::Shell::Zsh,
             Self::Fish => clap_complete::Shell::Fish,
-            Self::PowerShell => clap_complete::Shell::PowerShell,
+            Self::Powershell => clap_complete::Shell::PowerShell,
         }
     }
 }

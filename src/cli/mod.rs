@@ -184,10 +184,11 @@ fn usage(error: &clap::Error) -> ExitCode {
 /// The program's own name as called (S-6.32, S-6.34).
 fn program_name(arguments: &[OsString], environment: &Environment) -> String {
     const PLUGIN: &str = "kubectl-kzero";
-    if let Some(forced) = environment.text("KZERO_FORCE_KUBECTL_PLUGIN") {
-        if ["1", "true", "yes"].contains(&forced.to_ascii_lowercase().as_str()) {
-            return PLUGIN.to_owned();
-        }
+    let forced = environment
+        .text("KZERO_FORCE_KUBECTL_PLUGIN")
+        .unwrap_or_default();
+    if ["1", "true", "yes"].contains(&forced.to_ascii_lowercase().as_str()) {
+        return PLUGIN.to_owned();
     }
     let called = arguments
         .first()

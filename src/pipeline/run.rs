@@ -344,7 +344,7 @@ impl Engine<'_> {
         )
         .inspect_err(|_| {
             self.bus()
-                .emit(EventKind::ScriptFinished { label, ok: false })
+                .emit(EventKind::ScriptFinished { label, ok: false });
         })?;
         let result: Result<String, ScriptError> = self.doors.scripts.run(&program, interrupt).await;
         result?;

@@ -37,10 +37,10 @@ fn patterns() -> &'static [Regex] {
         let word = SECRET_WORDS.join("|");
         let query = QUERY_WORDS.join("|");
         let name = format!(r"[A-Za-z0-9_.\-]*(?:{word})[A-Za-z0-9_.\-]*");
-        // Values: quoted (with an optional escaping backslash), or up to a blank.
-        let value = r#"(?:\\?"(?P<v>(?:\\[^"]|[^"\\])*)|\\?'(?P<w>[^']*)|(?P<x>[^\s"'\\][^\s]*))"#;
-        let plain =
-            r#"(?:\\?"(?P<v>(?:\\[^"]|[^"\\])*)|\\?'(?P<w>[^']*)|(?P<x>[^\s&"'\\][^\s&]*))"#;
+        // Values: in escaped quotes (JSON inside a string), in quotes, or up to a blank.
+        let quoted = r#"\\"(?P<v>(?:\\[^"]|[^"\\])*)|"(?P<w>(?:\\.|[^"\\])*)|'(?P<y>[^']*)"#;
+        let value = format!(r#"(?:{quoted}|(?P<x>[^\s"'\\][^\s]*))"#);
+        let plain = format!(r#"(?:{quoted}|(?P<x>[^\s&"'\\][^\s&]*))"#);
         [
             // Bearer X, Basic X
             r"\b(?:bearer|basic)\s+(?P<v>[^\s,;]+)".to_owned(),
@@ -65,7 +65,7 @@ fn patterns() -> &'static [Regex] {
             .to_owned(),
         ]
         .iter()
-        .filter_map(|pattern| Regex::new(&format!("(?i){}", pattern)).ok())
+        .filter_map(|pattern| Regex::new(&format!("(?i){pattern}")).ok())
         .collect()
     })
 }
@@ -141,7 +141,7 @@ impl Masker {
         if suspicious(text) {
             for pattern in patterns() {
                 for captures in pattern.captures_iter(text) {
-                    let groups = ["v", "w", "x"];
+                    let groups = ["v", "w", "x", "y"];
                     let group = groups.iter().find_map(|name| captures.name(name));
                     let group = group.filter(|group| !group.is_empty());
                     if let (Some(group), Some(whole)) = (group, captures.get(0)) {

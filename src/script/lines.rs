@@ -119,7 +119,7 @@ impl Lines {
         }
         out.push(self.masker.mask(&text[..cut]).into_owned());
         self.hiding = hide;
-        self.pending = text[cut..].as_bytes().to_vec();
+        self.pending = text.as_bytes()[cut..].to_vec();
         self.pending.extend_from_slice(&tail);
     }
 }

@@ -165,10 +165,11 @@ pub fn parse(source: Source, request: &LoadRequest<'_>) -> Result<Profile, LoadE
     if request.flags.dry_run {
         given.insert("run.mode");
     }
+    // What could not be read cannot be missed.
     if !composed.broken && root.is_none_or(|root| matches!(root.value, Value::Map(_))) {
         required(&mut reader, root, &given);
+        whole(&mut reader, &profile);
     }
-    whole(&mut reader, &mut profile);
 
     if !reader.errors.is_empty() {
         order(&mut reader.warnings);
@@ -280,7 +281,7 @@ fn wrong_shape(root: &Node, key: &str) -> bool {
 }
 
 /// Rules over several keys.
-fn whole(reader: &mut Reader<'_>, profile: &mut Profile) {
+fn whole(reader: &mut Reader<'_>, profile: &Profile) {
     let probe = &profile.infra_probe.pipeline;
     let release = [&profile.pipelines, probe]
         .into_iter()

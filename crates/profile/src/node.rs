@@ -248,7 +248,7 @@ pub(crate) fn compose(source: &Source, documents: Documents) -> Composed {
 /// YAML forbids most control characters; the parser would end the text at a NUL without a word.
 fn forbidden_character(text: &str) -> Option<Diagnostic> {
     let (index, c) = text.char_indices().find(|(_, c)| {
-        matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}' | '\u{fffe}' | '\u{ffff}')
+        matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
     })?;
     let before = text.get(..index)?;
     Some(

@@ -514,10 +514,14 @@ impl<'a> Reader<'a> {
             return Some(items);
         }
         if let Some(error) = self.shape(name, wanted, node) {
-            self.error(error.hint(format!(
-                "write {}: [] for none",
-                name.rsplit('.').next().unwrap_or(name)
-            )));
+            let hint = match &node.value {
+                Value::Scalar(scalar) if scalar.core() == Core::Null => {
+                    let key = name.rsplit('.').next().unwrap_or(name);
+                    format!("write {key}: [] for none")
+                }
+                _ => "begin each item with a dash: \"- ITEM\"".to_owned(),
+            };
+            self.error(error.hint(hint));
         }
         None
     }

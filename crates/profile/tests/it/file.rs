@@ -271,6 +271,29 @@ fn wrong_shapes_are_named() {
 }
 
 #[test]
+fn a_list_that_is_none_says_how_to_write_one() {
+    // S-1.13
+    assert_eq!(
+        error_of(&format!(
+            "{HEAD}pipelines: {{down: {{deployment.a/b: {{}}}}}}\n"
+        )),
+        "\
+kzero.yaml:3:19: pipelines.down must be a list of steps, but a mapping was read
+  3 | pipelines: {down: {deployment.a/b: {}}}
+    |                   ^
+  hint: begin each item with a dash: \"- ITEM\""
+    );
+    let none = error_of(&format!("{HEAD}pipelines:\n  up:\n"));
+    assert!(none.contains("hint: write up: [] for none"), "{none}");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_to_its_end_is_not_told_what_it_lacks() {
+    let error = error_of("cluster: {name: x}\nrun: [\n");
+    assert_eq!(error.matches("kzero.yaml:").count(), 1, "{error}");
+}
+
+#[test]
 fn all_missing_keys_are_reported_together() {
     // S-1.21
     let error = error_of("cluster: {name: x}\nrun: {color: auto}\n");

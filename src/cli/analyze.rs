@@ -16,7 +16,7 @@ use crate::event::{Level, Phase};
 use crate::exit::Failure;
 use crate::pipeline::{Plan, Plans, Step};
 use crate::report::{Kind, Record, summary};
-use crate::steps::Execution;
+use crate::steps::{Execution, Subject};
 
 /// How long the API server may take for its first answer (S-6.12).
 const FIRST_ANSWER: Duration = Duration::from_secs(5);
@@ -391,14 +391,23 @@ fn document(
     report: Option<&LiveReport>,
     warnings: &[String],
 ) -> Value {
+    let live = |step: &Step| {
+        let rows = &report?.rows;
+        let row = rows
+            .iter()
+            .find(|row| (row.phase, row.index) == (step.id.phase, step.id.index));
+        row.map(|row| row.live.clone())
+    };
     let step = |step: &Step| {
         let (kind, namespace, name) = match &step.parts {
             Some((kind, namespace, name)) => (json!(kind), json!(namespace), json!(name)),
             None => (json!("custom"), Value::Null, Value::Null),
         };
-        let up = step.id.phase == Phase::Up;
-        let source = match (up, step.wait_for_ready, step.replicas) {
-            (true, _, Some(_)) => json!("step"),
+        let sized =
+            step.id.phase == Phase::Up && matches!(step.action.subject(), Subject::Workload(_));
+        let source = match (sized, step.replicas, live(step)) {
+            (true, Some(_), _) => json!("step"),
+            (true, None, Some(live)) => json!(if live == "0" { "default" } else { "live" }),
             _ => Value::Null,
         };
         let mut object = json!({

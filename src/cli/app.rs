@@ -163,13 +163,45 @@ impl App {
         kzero_cluster::resolve(&options)
     }
 
-    /// `KUBECONFIG` for scripts when a flag or the profile names a file (S-4.2).
-    pub(super) fn script_kubeconfig(&self, profile: &Profile) -> Option<PathBuf> {
+    /// `KUBECONFIG` for scripts when a flag or the profile names a file, or a flag a context
+    /// (S-4.2). Without this a script's kubectl could act on another cluster than kzero.
+    ///
+    /// # Errors
+    ///
+    /// The small file that carries the context cannot be written.
+    pub(super) fn script_kubeconfig(
+        &self,
+        profile: &Profile,
+        run_id: &str,
+    ) -> Result<(Option<PathBuf>, Option<ContextFile>), Failure> {
         let written = match &self.flags.kubeconfig {
-            Some(path) => path.clone(),
-            None => PathBuf::from(profile.run.kubeconfig.as_ref()?),
+            Some(path) => Some(path.clone()),
+            None => profile.run.kubeconfig.as_ref().map(PathBuf::from),
         };
-        Some(self.environment.absolute(written))
+        let file = written.map(|path| self.environment.absolute(path));
+        let Some(context) = &self.flags.context else {
+            return Ok((file, None));
+        };
+        let rest = match file {
+            Some(path) => path.into_os_string(),
+            None => match self
+                .environment
+                .raw("KUBECONFIG")
+                .filter(|list| !list.is_empty())
+            {
+                Some(list) => list,
+                None => match self.environment.raw("HOME") {
+                    Some(home) => Path::new(&home).join(".kube/config").into_os_string(),
+                    None => return Ok((None, None)),
+                },
+            },
+        };
+        let carrier = ContextFile::write(&self.environment, context, run_id)?;
+        // Of several files the first one that names a current context decides.
+        let mut list = carrier.path.clone().into_os_string();
+        list.push(":");
+        list.push(rest);
+        Ok((Some(PathBuf::from(list)), Some(carrier)))
     }
 
     /// Prints lines of a kind on stdout.
@@ -177,6 +209,50 @@ impl App {
         for line in lines {
             self.output.write(&Record::line(level, kind, line.clone()));
         }
+    }
+}
+
+/// A kubeconfig that holds nothing but a current context; removed at the end of the run.
+pub(super) struct ContextFile {
+    path: PathBuf,
+}
+
+impl ContextFile {
+    fn write(environment: &Environment, context: &str, run_id: &str) -> Result<Self, Failure> {
+        use std::io::Write;
+        use std::os::unix::fs::OpenOptionsExt;
+        let folder = environment
+            .text("TMPDIR")
+            .map_or_else(|| "/tmp".into(), PathBuf::from);
+        let path = environment
+            .absolute(folder)
+            .join(format!("kzero-context-{run_id}.json"));
+        let document = serde_json::json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": context,
+        });
+        let create = std::fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path);
+        create
+            .and_then(|mut file| file.write_all(document.to_string().as_bytes()))
+            .map_err(|error| {
+                Failure::Config(format!(
+                    "--context: cannot write {} for scripts: {error}",
+                    path.display()
+                ))
+            })?;
+        Ok(Self { path })
+    }
+}
+
+impl Drop for ContextFile {
+    fn drop(&mut self) {
+        // Nothing to be done about a file that cannot be removed; it holds no secret.
+        let _ = std::fs::remove_file(&self.path);
     }
 }
 

@@ -103,7 +103,8 @@ pub(super) fn run(app: &App, arguments: &InitArgs) -> Result<(), Failure> {
         .resolve(None)
         .map_err(|error| Failure::Cluster(format!("kubernetes target: {error}")))?;
     let mut namespaces = arguments.namespaces.clone();
-    namespaces.dedup();
+    let mut seen = std::collections::BTreeSet::new();
+    namespaces.retain(|name| seen.insert(name.clone()));
     let observer: Observer = std::sync::Arc::new(|_| {});
     let runtime = runtime()?;
     let inventory = runtime.block_on(async {

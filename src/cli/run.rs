@@ -178,11 +178,12 @@ async fn run_stages(
     }
     warn_about_sizes(&plans, phases, mode, &bus);
 
+    let (kubeconfig, _context_file) = app.script_kubeconfig(&profile, &run_id)?;
     let env = ChildEnv::new(
         &app.environment,
         profile.run.no_env_passthrough,
         profile.client_id.as_deref(),
-        app.script_kubeconfig(&profile),
+        kubeconfig,
         which.word(),
         &run_id,
     );

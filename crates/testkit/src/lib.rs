@@ -1,6 +1,9 @@
 //! Test support for kzero; never part of the program.
 //!
 //! - [`MiniApi`]: an API server in memory, for tests without a cluster.
+//! - [`FaultProxy`]: stands before any API server and does it wrong, by rules.
+//! - [`objects`]: objects for both, as short as they can be.
+//! - [`BareClient`]: a client that does nothing but send.
 //! - [`Kzero`]: runs the real program in a clean room and holds what it said.
 //!
 //! Everything here fails loudly: a test that cannot be set up must not pass.
@@ -11,13 +14,17 @@
 )]
 
 mod api;
+mod client;
 mod json;
 mod kubeconfig;
 mod kzero;
 pub mod objects;
 mod process;
+mod proxy;
 
 pub use api::{ApiBody, Kind, LoggedRequest, MiniApi, MiniApiService};
+pub use client::BareClient;
 pub use kzero::{Kzero, Line, Outcome, Running, normalize};
 pub use process::{Fifo, Gate, Process, processes_with_env};
+pub use proxy::{Fault, FaultProxy, ProxiedRequest, Rule, RuleCount};
 pub use rustix::process::Signal;

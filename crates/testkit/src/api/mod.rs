@@ -163,7 +163,19 @@ impl MiniApi {
     #[must_use]
     pub fn kubeconfig(&self, dir: &Path) -> PathBuf {
         let token = self.service.lock().token.clone();
-        crate::kubeconfig::write_plain(dir, "mini", &self.url(), token.as_deref())
+        crate::kubeconfig::write_plain(dir, "mini", &self.url(), token.as_deref(), None)
+    }
+
+    /// The same with a namespace in the context.
+    ///
+    /// # Panics
+    ///
+    /// When the file cannot be written.
+    #[must_use]
+    pub fn kubeconfig_for(&self, dir: &Path, namespace: &str) -> PathBuf {
+        let token = self.service.lock().token.clone();
+        let token = token.as_deref();
+        crate::kubeconfig::write_plain(dir, "mini", &self.url(), token, Some(namespace))
     }
 }
 
@@ -599,6 +611,16 @@ impl Body for ApiBody {
 
     fn is_end_stream(&self) -> bool {
         matches!(self.0, BodyKind::Whole(None))
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        match &self.0 {
+            BodyKind::Whole(bytes) => {
+                let length = bytes.as_ref().map_or(0, Bytes::len);
+                http_body::SizeHint::with_exact(u64::try_from(length).unwrap_or(u64::MAX))
+            }
+            BodyKind::Lines(..) => http_body::SizeHint::default(),
+        }
     }
 }
 

@@ -1,0 +1,2 @@
+//! Placeholder until the next file is written.
+fn main() {}

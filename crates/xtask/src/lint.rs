@@ -36,7 +36,7 @@ pub(crate) fn run() -> Result<()> {
                 "--workspace",
                 "--all-targets",
                 "--features",
-                "kzero/contract",
+                "kzero/contract,kzero-testkit/contract",
                 "--",
                 "-D",
                 "warnings",

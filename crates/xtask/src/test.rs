@@ -7,6 +7,19 @@ use clap::Args;
 
 use crate::shell::{self, cargo, cluster_script, command, lane, target_dir};
 
+/// The contract tests of every package that has some.
+const CONTRACT: &[&str] = &[
+    "test",
+    "-p",
+    "kzero",
+    "-p",
+    "kzero-testkit",
+    "--features",
+    "kzero/contract,kzero-testkit/contract",
+    "--test",
+    "contract",
+];
+
 /// What to run.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -34,16 +47,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     // Built before, so that no cluster idles meanwhile.
     lane("building the contract tests", || {
         let mut build = cargo();
-        build.args([
-            "test",
-            "-p",
-            "kzero",
-            "--features",
-            "contract",
-            "--test",
-            "contract",
-            "--no-run",
-        ]);
+        build.args(CONTRACT).arg("--no-run");
         shell::run(&mut build)
     })?;
     lane("contract tests", || contract(options, None))?;
@@ -80,15 +84,7 @@ fn contract(options: &Options, emulate: Option<&str>) -> Result<()> {
     shell::run(command(cluster_script()).arg("down").arg(&dir))?;
     let mut tests = command(cluster_script());
     tests.arg("run").arg(&dir).arg(cargo().get_program());
-    tests.args([
-        "test",
-        "-p",
-        "kzero",
-        "--features",
-        "contract",
-        "--test",
-        "contract",
-    ]);
+    tests.args(CONTRACT);
     tests.args(&options.filter);
     mark_long(&mut tests, options);
     if let Some(version) = emulate {

@@ -12,7 +12,7 @@ use super::discovery;
 use super::patch;
 use super::request::{Incoming, Query, Route, Selector, Target, route};
 use super::rules;
-use super::status::{Outcome, Refusal};
+use super::status::{NO_PATH, Outcome, Refusal};
 use super::store::{Key, Store, Watcher, typed};
 use crate::json;
 
@@ -20,7 +20,7 @@ use crate::json;
 #[derive(Debug)]
 pub(crate) enum Answer {
     Json(u16, Value),
-    Text(String),
+    Text(u16, String),
     /// Lines as they come, for so long.
     Stream(UnboundedReceiver<Bytes>, Option<Duration>),
 }
@@ -28,22 +28,26 @@ pub(crate) enum Answer {
 impl Answer {
     pub(crate) fn code(&self) -> u16 {
         match self {
-            Answer::Json(code, _) => *code,
-            Answer::Text(_) | Answer::Stream(..) => 200,
+            Answer::Json(code, _) | Answer::Text(code, _) => *code,
+            Answer::Stream(..) => 200,
         }
     }
 }
 
 /// Answers one request.
 pub(crate) fn handle(store: &mut Store, request: &Incoming<'_>) -> Answer {
-    answer(store, request).unwrap_or_else(|refusal| Answer::Json(refusal.code, refusal.to_value()))
+    match answer(store, request) {
+        Ok(answer) => answer,
+        Err(refusal) if refusal.reason == NO_PATH => Answer::Text(refusal.code, refusal.message),
+        Err(refusal) => Answer::Json(refusal.code, refusal.to_value()),
+    }
 }
 
 fn answer(store: &mut Store, request: &Incoming<'_>) -> Outcome<Answer> {
     let route = route(&store.kinds, request.path)?;
     let target = match route {
         Route::Version => return Ok(Answer::Json(200, discovery::version())),
-        Route::Healthy => return Ok(Answer::Text("ok".to_owned())),
+        Route::Healthy => return Ok(Answer::Text(200, "ok".to_owned())),
         Route::CoreVersions => return Ok(Answer::Json(200, discovery::core_versions())),
         Route::Groups => return Ok(Answer::Json(200, discovery::groups(&store.kinds))),
         Route::Group(group) => {
@@ -908,6 +912,7 @@ fn log(store: &Store, query: &Query, target: &Target) -> Outcome<Answer> {
         lines.drain(..lines.len().saturating_sub(tail));
     }
     Ok(Answer::Text(
+        200,
         lines.iter().map(|line| format!("{line}\n")).collect(),
     ))
 }

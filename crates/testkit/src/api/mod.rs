@@ -461,7 +461,7 @@ impl MiniApiService {
         }
         match answer {
             Answer::Json(code, value) => (code, value),
-            Answer::Text(text) => (200, text.into()),
+            Answer::Text(code, text) => (code, text.into()),
             Answer::Stream(..) => (200, Value::Null),
         }
     }
@@ -652,7 +652,9 @@ where
                     let text = Bytes::from(value.to_string());
                     (code, "application/json", BodyKind::Whole(Some(text)))
                 }
-                Answer::Text(text) => (200, "text/plain", BodyKind::Whole(Some(text.into()))),
+                Answer::Text(code, text) => {
+                    (code, "text/plain", BodyKind::Whole(Some(text.into())))
+                }
                 Answer::Stream(lines, limit) => {
                     let end = limit.map(|limit| Box::pin(tokio::time::sleep(limit)));
                     (200, "application/json", BodyKind::Lines(lines, end))

@@ -15,6 +15,9 @@ pub(crate) struct Refusal {
     pub(crate) details: Value,
 }
 
+/// The reason of a refusal that is told in plain text.
+pub(crate) const NO_PATH: &str = "";
+
 /// The result of everything a request may do.
 pub(crate) type Outcome<T> = Result<T, Refusal>;
 
@@ -44,13 +47,10 @@ impl Refusal {
             .about(resource, name)
     }
 
-    /// The path leads nowhere.
+    /// The path leads nowhere. A real server says so before it knows of any API, in plain
+    /// text, and so does this one.
     pub(crate) fn no_path() -> Refusal {
-        Refusal::new(
-            404,
-            "NotFound",
-            "the server could not find the requested resource",
-        )
+        Refusal::new(404, NO_PATH, "404 page not found\n")
     }
 
     /// The object exists already.

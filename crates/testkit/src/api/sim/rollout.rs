@@ -151,6 +151,19 @@ fn create_set(store: &mut Store, key: &Key, deployment: &Value, replicas: i64) {
     });
     // Refused only where the namespace is going, and the Deployment goes with it.
     let _ = create_quietly(store, kind, &key.1, set);
+    // A new template is a new rollout, even where the last one had come to its end.
+    let now = store.now();
+    let message = "Created new replica set";
+    store.edit(key, |deployment| {
+        json::set_condition(
+            deployment,
+            "Progressing",
+            true,
+            "NewReplicaSetCreated",
+            message,
+            &now,
+        );
+    });
 }
 
 /// Writes the status of a Deployment.

@@ -7,13 +7,11 @@ use clap::Args;
 
 use crate::shell::{self, cargo, cluster_script, command, lane, target_dir};
 
-/// The contract tests of every package that has some.
+/// The contract tests of every package that has some. The whole workspace is named, as for the
+/// fast tests, so that what was built for those is not built again with other features.
 const CONTRACT: &[&str] = &[
     "test",
-    "-p",
-    "kzero",
-    "-p",
-    "kzero-testkit",
+    "--workspace",
     "--features",
     "kzero/contract,kzero-testkit/contract",
     "--test",

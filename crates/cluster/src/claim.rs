@@ -196,3 +196,36 @@ pub(crate) fn delete_call(
     }
     Call::new(operation, Method::DELETE, path).json(&options)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s_2_15_a_claim_is_held_by_pods_that_mount_it_and_have_not_ended() {
+        let pod = |phase: &str, volume: Value| -> Pod {
+            serde_json::from_value(json!({
+                "metadata": {"name": "p"},
+                "spec": {"containers": [], "volumes": [volume]},
+                "status": {"phase": phase},
+            }))
+            .unwrap()
+        };
+        let mount = json!({"name": "v", "persistentVolumeClaim": {"claimName": "data"}});
+        let rows = [
+            ("Running", mount.clone(), true),
+            ("Pending", mount.clone(), true),
+            ("Succeeded", mount, false),
+            ("Running", json!({"name": "data", "emptyDir": {}}), false),
+        ];
+        for (phase, volume, held) in rows {
+            assert_eq!(
+                uses(&pod(phase, volume.clone()), "data"),
+                held,
+                "{phase} {volume}"
+            );
+        }
+        let ephemeral = json!({"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}});
+        assert!(uses(&pod("Running", ephemeral), "p-v"));
+    }
+}

@@ -507,3 +507,6 @@ impl Resolved {
         )
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -316,12 +316,22 @@ fn transport_cause(error: &(dyn StdError + 'static)) -> (ErrorClass, bool, Strin
             break;
         }
         chain.push(current);
-        next = current.source();
+        // An I/O error that carries another error does not name it as its source, but that one's.
+        let carried = current
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref);
+        next = match carried {
+            Some(carried) => Some(carried),
+            None => current.source(),
+        };
     }
     let texts: Vec<String> = chain.iter().map(ToString::to_string).collect();
     let said = texts.join(": ").to_lowercase();
 
-    if let Some(tls) = chain.iter().find_map(|cause| tls_error(*cause)) {
+    if let Some(tls) = chain
+        .iter()
+        .find_map(|cause| cause.downcast_ref::<rustls::Error>())
+    {
         return (ErrorClass::Config, false, format!("TLS: {tls}"));
     }
     for cause in &chain {
@@ -361,15 +371,6 @@ fn transport_cause(error: &(dyn StdError + 'static)) -> (ErrorClass, bool, Strin
         false,
         format!("cannot connect: {last}"),
     )
-}
-
-fn tls_error<'a>(cause: &'a (dyn StdError + 'static)) -> Option<&'a rustls::Error> {
-    if let Some(found) = cause.downcast_ref::<rustls::Error>() {
-        return Some(found);
-    }
-    // An I/O error that carries another error shows neither as its own source.
-    let carried = cause.downcast_ref::<io::Error>()?.get_ref()?;
-    carried.downcast_ref::<rustls::Error>()
 }
 
 fn lost() -> (ErrorClass, bool, String) {

@@ -364,3 +364,85 @@ fn progress(job: &Job) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s_2_17_a_manifest_taken_from_a_live_job_is_made_fit_to_create() {
+        let live = json!({
+            "apiVersion": "batch/v1", "kind": "Job",
+            "metadata": {
+                "name": "old", "namespace": "elsewhere", "uid": "u", "resourceVersion": "1", "generation": 1,
+                "creationTimestamp": "2026-01-01T00:00:00Z", "managedFields": [],
+                "labels": {"team": "a", "job-name": "old", "batch.kubernetes.io/controller-uid": "u"},
+                "annotations": {"keep": "this"},
+            },
+            "spec": {
+                "selector": {"matchLabels": {"controller-uid": "u"}},
+                "template": {
+                    "metadata": {"labels": {"app": "x", "controller-uid": "u"}, "creationTimestamp": null},
+                    "spec": {"containers": []},
+                },
+            },
+            "status": {"succeeded": 1},
+        });
+        assert_eq!(
+            job_manifest(&live, "app", "migrate").unwrap(),
+            json!({
+                "apiVersion": "batch/v1", "kind": "Job",
+                "metadata": {"name": "migrate", "namespace": "app", "labels": {"team": "a"}, "annotations": {"keep": "this"}},
+                "spec": {"template": {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": []}}},
+            })
+        );
+    }
+
+    #[test]
+    fn a_manual_selector_is_kept() {
+        let manual = json!({
+            "apiVersion": "batch/v1", "kind": "Job",
+            "spec": {
+                "manualSelector": true, "selector": {"matchLabels": {"job-name": "x"}},
+                "template": {"metadata": {"labels": {"job-name": "x"}}},
+            },
+        });
+        let made = job_manifest(&manual, "app", "x").unwrap();
+        assert_eq!(made["spec"], manual["spec"]);
+        assert_eq!(made["metadata"], json!({"namespace": "app", "name": "x"}));
+    }
+
+    #[test]
+    fn what_is_no_job_is_refused_with_what_it_is() {
+        let refused = |value: Value| job_manifest(&value, "app", "x").unwrap_err();
+        assert_eq!(
+            refused(json!({"apiVersion": "v1", "kind": "Pod"})),
+            "not a batch/v1 Job (apiVersion \"v1\", kind \"Pod\")"
+        );
+        assert_eq!(
+            refused(json!({"apiVersion": "batch/v1", "kind": "Job"})),
+            "it has no spec"
+        );
+        assert_eq!(
+            refused(json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": []})),
+            "metadata is not a mapping"
+        );
+        assert!(refused(json!([1])).starts_with("not a batch/v1 Job"));
+    }
+
+    #[test]
+    fn progress_counts_and_names_a_suspended_job() {
+        let text = |value: Value| progress(&serde_json::from_value(value).unwrap());
+        assert_eq!(text(json!({})), "0 of 1 completed, 0 active");
+        assert_eq!(
+            text(
+                json!({"spec": {"completions": 3, "template": {}}, "status": {"succeeded": 1, "active": 2, "failed": 4}})
+            ),
+            "1 of 3 completed, 2 active, 4 failed"
+        );
+        assert_eq!(
+            text(json!({"spec": {"suspend": true, "template": {}}})),
+            "the Job is suspended"
+        );
+    }
+}

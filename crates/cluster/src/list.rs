@@ -177,7 +177,7 @@ impl Cluster {
                     access = Access::Single;
                     continue;
                 }
-                Err(error) if error.is_transient() => {
+                Err(error) if passes(&error) => {
                     if let Some(expired) = budget.expired().then(|| budget.expiry()) {
                         return Err(WaitError::timed_out(
                             expired,
@@ -219,7 +219,7 @@ impl Cluster {
                     access = Access::List;
                     pause(budget, None).await?;
                 }
-                Err(error) if error.is_transient() || error.class() == ErrorClass::Gone => {
+                Err(error) if passes(&error) || error.class() == ErrorClass::Gone => {
                     if error.class() != ErrorClass::Gone {
                         self.interrupted(what, &mut interrupted, &error);
                     }
@@ -301,6 +301,16 @@ impl Cluster {
             }
         }
     }
+}
+
+/// Whether a wait goes on after a failure. Wider than what a step retries: while waiting nothing
+/// can be done twice, and a control plane that restarts answers 500 for a while.
+fn passes(error: &ClusterError) -> bool {
+    error.is_transient()
+        || matches!(
+            error.class(),
+            ErrorClass::ServerError | ErrorClass::Unreachable
+        )
 }
 
 /// How a wait may look.

@@ -269,3 +269,70 @@ impl Cluster {
         Ok(found.as_ref().map(node_text))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn pod(value: Value) -> Pod {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn s_2_14_a_remaining_pod_is_described_in_one_line() {
+        let stuck = pod(json!({
+            "metadata": {
+                "name": "api-1", "namespace": "app", "finalizers": ["a/b", "c/d"],
+                "deletionTimestamp": "2026-01-01T10:00:30Z", "deletionGracePeriodSeconds": 30,
+            },
+            "spec": {"containers": [], "nodeName": "n1"},
+            "status": {"phase": "Running"},
+        }));
+        let nodes = BTreeMap::from([("n1".to_owned(), "NotReady (KubeletNotReady)".to_owned())]);
+        assert_eq!(
+            describe_left(&stuck, &nodes),
+            "pod app/api-1: phase Running, Terminating since 2026-01-01T10:00:00Z, grace 30s, finalizers a/b c/d, node n1 NotReady (KubeletNotReady)"
+        );
+        let fresh = pod(json!({"metadata": {"name": "api-2", "namespace": "app"}}));
+        assert_eq!(
+            describe_left(&fresh, &nodes),
+            "pod app/api-2: phase Unknown, not asked to stop, on no node"
+        );
+        assert_eq!(count_text(&[stuck, fresh]), "2 pods left, 1 Terminating");
+    }
+
+    #[test]
+    fn selectors_become_queries() {
+        let selector: LabelSelector = serde_json::from_value(json!({
+            "matchLabels": {"app": "api", "tier": "web"},
+            "matchExpressions": [
+                {"key": "env", "operator": "In", "values": ["a", "b"]},
+                {"key": "old", "operator": "NotIn", "values": ["x"]},
+                {"key": "has", "operator": "Exists"},
+                {"key": "not", "operator": "DoesNotExist"},
+            ],
+        }))
+        .unwrap();
+        assert_eq!(
+            selector_text(&selector),
+            "app=api,tier=web,env in (a,b),old notin (x),has,!not"
+        );
+    }
+
+    #[test]
+    fn a_node_is_ready_only_when_it_says_so() {
+        let node = |conditions: Value| -> String {
+            let node: Node =
+                serde_json::from_value(json!({"status": {"conditions": conditions}})).unwrap();
+            node_text(&node)
+        };
+        assert_eq!(node(json!([{"type": "Ready", "status": "True"}])), "Ready");
+        assert_eq!(
+            node(json!([{"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}])),
+            "NotReady (NodeStatusUnknown)"
+        );
+        assert_eq!(node(json!([])), "NotReady (no status)");
+    }
+}

@@ -9,7 +9,7 @@ use crate::support::{Place, budget, job};
 async fn s_2_17_a_job_is_created_awaited_and_deleted() {
     let place = Place::new("job").await;
     let (cluster, ns) = (&place.cluster, place.namespace.as_str());
-    let manifest = job("other-name", json!({}));
+    let manifest = job("other-name", &json!({}));
     cluster
         .create_job(ns, "migrate", &manifest, ApplyMode::DryRun, &budget(10))
         .await
@@ -79,7 +79,7 @@ async fn s_2_17_a_job_is_created_awaited_and_deleted() {
 async fn s_2_17_a_failed_and_a_suspended_job_are_told_apart() {
     let place = Place::new("jobfail").await;
     let (cluster, ns) = (&place.cluster, place.namespace.as_str());
-    let manifest = job("bad", json!({"sim.kzero/exit": "3"}));
+    let manifest = job("bad", &json!({"sim.kzero/exit": "3"}));
     cluster
         .create_job(ns, "bad", &manifest, ApplyMode::Live, &budget(10))
         .await
@@ -93,7 +93,7 @@ async fn s_2_17_a_failed_and_a_suspended_job_are_told_apart() {
         "{error}"
     );
 
-    let mut manifest = job("idle", json!({}));
+    let mut manifest = job("idle", &json!({}));
     manifest["spec"]["suspend"] = json!(true);
     cluster
         .create_job(ns, "idle", &manifest, ApplyMode::Live, &budget(10))
@@ -113,7 +113,7 @@ async fn s_2_17_a_failed_and_a_suspended_job_are_told_apart() {
 async fn s_11_8_a_cronjob_keeps_all_but_its_suspension() {
     let place = Place::new("cron").await;
     let (cluster, ns) = (&place.cluster, place.namespace.as_str());
-    let template = job("x", json!({}))["spec"].clone();
+    let template = job("x", &json!({}))["spec"].clone();
     let before = place
         .create(json!({
             "apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "nightly"},

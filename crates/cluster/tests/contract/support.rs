@@ -2,6 +2,7 @@
 //! code under test.
 
 use std::{
+    path::{Path, PathBuf},
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -188,14 +189,20 @@ impl Place {
         for context in &mut limited.contexts {
             context.context.as_mut().unwrap().user = Some("limited".to_owned());
         }
-        let path = folder.path().join("config");
-        std::fs::write(&path, serde_json::to_string(&limited).unwrap()).unwrap();
+        let path = place_for(folder.path(), &limited);
         connect(&ConnectOptions {
             kubeconfig: Some(path),
             ..ConnectOptions::default()
         })
         .await
     }
+}
+
+/// Writes a kubeconfig into a folder.
+pub(crate) fn place_for(folder: &Path, file: &kube::config::Kubeconfig) -> PathBuf {
+    let path = folder.join("config");
+    std::fs::write(&path, serde_json::to_string(file).unwrap()).unwrap();
+    path
 }
 
 pub(crate) fn workload(kind: ScaleKind, name: &str, replicas: u32) -> Value {
@@ -218,7 +225,7 @@ pub(crate) fn workload(kind: ScaleKind, name: &str, replicas: u32) -> Value {
     object
 }
 
-pub(crate) fn job(name: &str, annotations: Value) -> Value {
+pub(crate) fn job(name: &str, annotations: &Value) -> Value {
     json!({
         "apiVersion": "batch/v1",
         "kind": "Job",

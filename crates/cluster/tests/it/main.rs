@@ -1,2 +1,10 @@
-//! Placeholder until the next file is written.
-fn main() {}
+//! The crate's behaviour towards a scripted server on loopback; no cluster is needed.
+
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
+mod credentials;
+mod exec;
+mod proxies;
+mod requests;
+mod server;
+mod waits;

@@ -63,7 +63,12 @@ impl Environment {
     /// A path of the profile, made absolute against the process directory. Nothing in it
     /// is expanded.
     pub fn absolute(&self, path: impl AsRef<Path>) -> PathBuf {
-        self.directory.join(path)
+        // `.` in the middle says nothing and reads badly; `..` may cross a link and stays.
+        let joined = self.directory.join(path);
+        joined
+            .components()
+            .filter(|part| *part != std::path::Component::CurDir)
+            .collect()
     }
 
     /// Finds a program as a shell would: a name with a slash is a path against the process

@@ -1,1 +1,28 @@
-//! Skeleton.
+//! The fast lane: the real binary against an API server in memory.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+mod analyze;
+mod cli;
+mod hooks;
+mod masking;
+mod pipeline;
+mod profile;
+mod signals;
+mod steps;
+
+use kzero_testkit::Kzero;
+
+/// The binary in a folder of its own.
+fn kzero() -> Kzero {
+    Kzero::new(env!("CARGO_BIN_EXE_kzero"))
+}
+
+/// A profile whose `run` section is live; `rest` follows.
+fn live(rest: &str) -> String {
+    format!("schema_version: \"1.0\"\nrun: {{mode: live}}\n{rest}")
+}
+
+/// A profile whose `run` section is dry-run; `rest` follows.
+fn dry(rest: &str) -> String {
+    format!("schema_version: \"1.0\"\nrun: {{mode: dry-run}}\n{rest}")
+}

@@ -220,7 +220,8 @@ impl Cluster {
                     pause(budget, None).await?;
                 }
                 Err(error) if passes(&error) || error.class() == ErrorClass::Gone => {
-                    if error.class() != ErrorClass::Gone {
+                    // A request that the budget's end has cut off is no news.
+                    if error.class() != ErrorClass::Gone && !budget.expired() {
                         self.interrupted(what, &mut interrupted, &error);
                     }
                     pause(budget, interrupted.as_deref()).await?;
@@ -305,7 +306,7 @@ impl Cluster {
 
 /// Whether a wait goes on after a failure. Wider than what a step retries: while waiting nothing
 /// can be done twice, and a control plane that restarts answers 500 for a while.
-fn passes(error: &ClusterError) -> bool {
+pub(crate) fn passes(error: &ClusterError) -> bool {
     error.is_transient()
         || matches!(
             error.class(),

@@ -13,7 +13,7 @@ use crate::{
     budget::{Budget, Expired},
     client::{Call, Cluster},
     error::{ClusterError, ErrorClass, Operation},
-    list::Follow,
+    list::{Follow, passes},
     notice::Notice,
     object::{ScaleKind, WorkloadRef, namespaced},
     pods::{self, Owner},
@@ -256,7 +256,11 @@ impl Cluster {
     /// Whether the controller has acted on the present size and counts no pods.
     async fn settled(&self, workload: &WorkloadRef, budget: &Budget) -> Result<bool, WaitError> {
         let call = Call::get(workload_operation(workload, "get"), workload.path());
-        let found: Option<serde_json::Value> = self.call_optional(&call, budget).await?;
+        let found: Option<serde_json::Value> = match self.call_optional(&call, budget).await {
+            Ok(found) => found,
+            Err(error) if passes(&error) => return Ok(false),
+            Err(error) => return Err(WaitError::Cluster(error)),
+        };
         let Some(found) = found else {
             // Deleted meanwhile: nothing will make pods any more.
             return Ok(true);

@@ -334,3 +334,21 @@ async fn deletions_go_to_the_background_and_dry_runs_stay_dry() {
         "DELETE /apis/batch/v1/namespaces/app/jobs/migrate"
     );
 }
+
+#[tokio::test]
+async fn s_d_8_a_connection_that_is_not_made_in_ten_seconds_is_given_up() {
+    // Accepts, as the kernel does for a listener, and never speaks TLS.
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let client = Client::new(&format!("https://{address}"), &json!({}), &json!({})).await;
+    let start = Instant::now();
+    let error = client
+        .cluster
+        .server_version(&budget(60))
+        .await
+        .unwrap_err();
+    let taken = start.elapsed().as_secs();
+    assert!((9..15).contains(&taken), "{taken} s");
+    assert_eq!(error.class(), ErrorClass::TimedOut, "{error}");
+    assert!(error.is_transient());
+}

@@ -247,10 +247,13 @@ impl Client {
     }
 }
 
-/// Writes a kubeconfig for `http://address`, with more fields for its cluster and its user.
+/// Writes a kubeconfig for `address`, which is `http` unless it says otherwise, with more fields for its cluster and its user.
 pub(crate) fn kubeconfig(folder: &Path, address: &str, cluster: &Value, user: &Value) -> PathBuf {
     let mut cluster = cluster.clone();
-    cluster["server"] = json!(format!("http://{address}"));
+    cluster["server"] = match address.contains("://") {
+        true => json!(address),
+        false => json!(format!("http://{address}")),
+    };
     let text = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "scripted",
         "contexts": [{"name": "scripted", "context": {"cluster": "scripted", "user": "scripted"}}],

@@ -47,18 +47,18 @@ fn merges_and_literal_blocks() {
 fn faults_have_places() {
     let error = parse_documents(Source::new(
         "job.yaml",
-        "a: 1\n---\nmode: 0644\nb: 1\nb: 2\n",
+        "a: 1\n---\nmode: .inf\nb: 1\nb: 2\n",
     ))
     .unwrap_err()
     .to_string();
     assert_eq!(
         error,
         "\
-job.yaml:3:7: the number 0644 is ambiguous because of its leading zero
-  3 | mode: 0644
+job.yaml:3:7: the number .inf has no form in JSON
+  3 | mode: .inf
     |       ^
-  expected: a number without leading zeros
-  hint: write 420 for the octal number, or put the text in quotes: \"0644\"
+  expected: a finite number
+  hint: put the text in quotes: \".inf\"
 job.yaml:5:1: the key \"b\" is given twice in one mapping, on line 4 and on line 5
   5 | b: 2
     | ^

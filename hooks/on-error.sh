@@ -10,7 +10,7 @@ set -eu
 
 kubectl=${KUBECTL:-kubectl}
 step=${KZERO_FAILED_STEP:-}
-line="$(date -u +%Y-%m-%dT%H:%M:%SZ) ${KZERO_COMMAND:-run} failed in ${KZERO_PHASE:-?}, run ${KZERO_RUN_ID:--}, step ${step:-none}"
+line="$(date -u +%Y-%m-%dT%H:%M:%SZ) ${KZERO_COMMAND:-run}: ${KZERO_PHASE:-?} failed, run ${KZERO_RUN_ID:--}, step ${step:-none}"
 echo "on-error: $line"
 echo "on-error: ${KZERO_ERROR:-no error text}"
 if [ -n "${RECORD_FILE:-}" ]; then

@@ -14,6 +14,6 @@ if [ -n "${SMOKE_URL:-}" ]; then
   }
   echo "post-up: $SMOKE_URL answers"
 fi
-line="$(date -u +%Y-%m-%dT%H:%M:%SZ) ${KZERO_COMMAND:-up} up ended, run ${KZERO_RUN_ID:--}"
+line="$(date -u +%Y-%m-%dT%H:%M:%SZ) ${KZERO_COMMAND:-up}: all is awake, run ${KZERO_RUN_ID:--}"
 echo "post-up: $line"
 if [ -n "${RECORD_FILE:-}" ]; then echo "$line" >>"$RECORD_FILE"; fi

@@ -10,6 +10,6 @@ if [ -e "$freeze" ]; then
   echo "pre-down: frozen by $freeze: $(head -n 1 "$freeze" 2>/dev/null || true)" >&2
   exit 1
 fi
-line="$(date -u +%Y-%m-%dT%H:%M:%SZ) ${KZERO_COMMAND:-down} down begins, run ${KZERO_RUN_ID:--}, by ${KZERO_OS_USER:-unknown} for ${KZERO_CLIENT_ID:--}"
+line="$(date -u +%Y-%m-%dT%H:%M:%SZ) ${KZERO_COMMAND:-down}: parking begins, run ${KZERO_RUN_ID:--}, by ${KZERO_OS_USER:-unknown} for ${KZERO_CLIENT_ID:--}"
 echo "pre-down: $line"
 if [ -n "${RECORD_FILE:-}" ]; then echo "$line" >>"$RECORD_FILE"; fi

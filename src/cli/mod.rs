@@ -89,13 +89,9 @@ fn dispatch(cli: Cli, environment: Environment, name: &str) -> ExitCode {
             output.result(&format!("{schema:#}\n"));
             ExitCode::SUCCESS
         }
-        Command::Target(arguments) => finish(
-            target::run(
-                &App::new(cli.global, environment, output.clone()),
-                &arguments,
-            ),
-            &output,
-        ),
+        Command::Target(arguments) => {
+            target::run(&App::new(cli.global, environment, output), &arguments)
+        }
         Command::Analyze(arguments) => {
             analyze::run(&App::new(cli.global, environment, output), &arguments)
         }

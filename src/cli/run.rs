@@ -104,6 +104,7 @@ impl Signals {
 
     /// The first signal asks to stop, the second to do so at once.
     async fn watch(&mut self, stop: &Stop) -> std::convert::Infallible {
+        let mut before = false;
         loop {
             let hangup = async {
                 match &mut self.hangup {
@@ -116,10 +117,13 @@ impl Signals {
                 _ = self.terminate.recv() => "SIGTERM",
                 _ = hangup => "SIGHUP",
             };
-            if matches!(stop.reason(), Some(StopReason::Signal(_))) {
+            // Counted here, not by the reason in force: a run that its own time had stopped
+            // already must still obey a second signal.
+            if before {
                 stop.request_at_once();
             } else {
                 stop.request(StopReason::Signal(name));
+                before = true;
             }
         }
     }

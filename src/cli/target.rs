@@ -1,5 +1,8 @@
 //! `kzero target`: which cluster a run would act on, by the kubeconfig alone.
 
+use std::process::ExitCode;
+use std::time::Instant;
+
 use serde_json::json;
 
 use super::app::{App, target_block};
@@ -9,8 +12,21 @@ use crate::exit::Failure;
 use crate::report::Kind;
 
 /// Prints the target as block, slug or JSON (S-6.27 to S-6.31).
-pub(super) fn run(app: &App, arguments: &TargetArgs) -> Result<(), Failure> {
-    let begin = std::time::Instant::now();
+pub(super) fn run(app: &App, arguments: &TargetArgs) -> ExitCode {
+    let begin = Instant::now();
+    let result = show(app, arguments);
+    // S-6.1: only the block form has a summary line.
+    if arguments.output == TargetFormat::Block {
+        app.output.write(&crate::report::summary(
+            "target",
+            begin.elapsed(),
+            result.is_ok(),
+        ));
+    }
+    super::finish(result, &app.output)
+}
+
+fn show(app: &App, arguments: &TargetArgs) -> Result<(), Failure> {
     let profile = app.load(false)?;
     let resolved = app
         .resolve(Some(&profile))
@@ -46,8 +62,6 @@ pub(super) fn run(app: &App, arguments: &TargetArgs) -> Result<(), Failure> {
                 &target_block(target, &profile, app),
             );
             app.output.blank();
-            app.output
-                .write(&crate::report::summary("target", begin.elapsed(), true));
         }
     }
     Ok(())

@@ -119,6 +119,7 @@ impl Scripts {
             out: Lines::new(self.masker.clone()),
             err: Lines::new(self.masker.clone()),
             tail: Vec::new(),
+            raw: Vec::new(),
             scripts: self,
             program,
         };
@@ -132,7 +133,7 @@ impl Scripts {
                 reader.drain(DRAIN).await;
                 let output = reader.finish();
                 match status {
-                    Ok(status) => judge(program, status, output),
+                    Ok(status) => judge(program, status, output, &reader.raw_tail()),
                     Err(error) => Err(start_error(program, &error)),
                 }
             }
@@ -220,7 +221,12 @@ fn start_error(program: &Program, error: &std::io::Error) -> ScriptError {
     }
 }
 
-fn judge(program: &Program, status: ExitStatus, output: String) -> Result<String, ScriptError> {
+fn judge(
+    program: &Program,
+    status: ExitStatus,
+    output: String,
+    raw: &str,
+) -> Result<String, ScriptError> {
     use std::os::unix::process::ExitStatusExt;
     let last = last_words(&output);
     let tail = if last.is_empty() {
@@ -238,7 +244,7 @@ fn judge(program: &Program, status: ExitStatus, output: String) -> Result<String
                      set command.shell: bash",
                 );
             }
-            let transient = is_transient(code, &output);
+            let transient = is_transient(code, raw);
             Err(ScriptError {
                 kind: ScriptErrorKind::Exit(code),
                 transient,
@@ -322,6 +328,9 @@ struct Reader<'a> {
     err: Lines,
     /// The last masked lines, at most [`TAIL`] bytes and a line.
     tail: Vec<String>,
+    /// The end of the unmasked output, which is only judged (S-3.18) and never passed on: a
+    /// mask must not hide the words by which a failure is classed.
+    raw: Vec<u8>,
     scripts: &'a Scripts,
     program: &'a Program,
 }
@@ -344,14 +353,7 @@ impl Reader<'_> {
             match (from_out, bytes) {
                 (true, None | Some([])) => self.stdout = None,
                 (false, None | Some([])) => self.stderr = None,
-                (true, Some(bytes)) => {
-                    let lines = self.out.push(bytes);
-                    self.pass(lines);
-                }
-                (false, Some(bytes)) => {
-                    let lines = self.err.push(bytes);
-                    self.pass(lines);
-                }
+                (from_out, Some(bytes)) => self.take(from_out, bytes),
             }
         }
     }
@@ -361,19 +363,40 @@ impl Reader<'_> {
         let end = tokio::time::Instant::now() + length;
         let (mut out, mut err) = (vec![0; 16 * 1024], vec![0; 16 * 1024]);
         while self.stdout.is_some() || self.stderr.is_some() {
-            let lines = tokio::select! {
+            let (from_out, bytes) = tokio::select! {
                 () = tokio::time::sleep_until(end) => return,
-                count = read(&mut self.stdout, &mut out), if self.stdout.is_some() => match count {
-                    None | Some(0) => { self.stdout = None; continue }
-                    Some(count) => self.out.push(&out[..count]),
-                },
-                count = read(&mut self.stderr, &mut err), if self.stderr.is_some() => match count {
-                    None | Some(0) => { self.stderr = None; continue }
-                    Some(count) => self.err.push(&err[..count]),
-                },
+                count = read(&mut self.stdout, &mut out), if self.stdout.is_some() => {
+                    (true, count.map(|count| &out[..count]))
+                }
+                count = read(&mut self.stderr, &mut err), if self.stderr.is_some() => {
+                    (false, count.map(|count| &err[..count]))
+                }
             };
-            self.pass(lines);
+            match (from_out, bytes) {
+                (true, None | Some([])) => self.stdout = None,
+                (false, None | Some([])) => self.stderr = None,
+                (from_out, Some(bytes)) => self.take(from_out, bytes),
+            }
         }
+    }
+
+    fn take(&mut self, from_out: bool, bytes: &[u8]) {
+        self.raw.extend_from_slice(bytes);
+        if self.raw.len() > 2 * TAIL {
+            self.raw.drain(..self.raw.len() - TAIL);
+        }
+        let lines = if from_out {
+            self.out.push(bytes)
+        } else {
+            self.err.push(bytes)
+        };
+        self.pass(lines);
+    }
+
+    /// The last 64 KiB as they came.
+    fn raw_tail(&self) -> String {
+        let from = self.raw.len().saturating_sub(TAIL);
+        String::from_utf8_lossy(&self.raw[from..]).into_owned()
     }
 
     fn pass(&mut self, lines: Vec<String>) {

@@ -53,7 +53,7 @@ const FORBIDDEN: [&str; 5] = [
     "access denied",
     "cannot get resource",
 ];
-const TRANSIENT: [&str; 14] = [
+const TRANSIENT: [&str; 13] = [
     "connection refused",
     "connection reset",
     "connection lost",
@@ -67,7 +67,6 @@ const TRANSIENT: [&str; 14] = [
     "network is unreachable",
     "dial tcp",
     "http2: server sent goaway",
-    "timed out waiting for the condition",
 ];
 
 /// Whether a program that ended with `code` and this output may succeed when repeated.

@@ -57,13 +57,13 @@ struct Inner {
     /// What each request sends as `Authorization`.
     header: SharedHeader,
     client: RwLock<kube::Client>,
-    session: tokio::sync::Mutex<Session>,
+    in_use: tokio::sync::Mutex<InUse>,
 }
 
 type SharedHeader = Arc<RwLock<Option<HeaderValue>>>;
 
 /// What is known about the credential in use.
-struct Session {
+struct InUse {
     /// `None` before the first fetch; else when the credential ends, if it says so.
     known: Option<Option<Timestamp>>,
     fetched: Timestamp,
@@ -217,7 +217,7 @@ impl Cluster {
                 observer,
                 header,
                 client: RwLock::new(client),
-                session: tokio::sync::Mutex::new(Session {
+                in_use: tokio::sync::Mutex::new(InUse {
                     known: None,
                     fetched: Timestamp::UNIX_EPOCH,
                     generation: 0,
@@ -369,16 +369,12 @@ impl Cluster {
 
     /// Makes sure that a usable credential is in place; returns its generation.
     pub(crate) async fn prepare(&self) -> Result<u64, ClusterError> {
-        let mut session = self.inner.session.lock().await;
-        if self
-            .inner
-            .source
-            .needs_fetch(session.known, session.fetched)
-        {
+        let mut in_use = self.inner.in_use.lock().await;
+        if self.inner.source.needs_fetch(in_use.known, in_use.fetched) {
             let credential = self.inner.source.fetch().await?;
-            self.install(&mut session, credential)?;
+            self.install(&mut in_use, credential)?;
         }
-        Ok(session.generation)
+        Ok(in_use.generation)
     }
 
     /// Fetches a new credential after the one of `generation` was refused. `false` when there is
@@ -387,14 +383,14 @@ impl Cluster {
         if !self.inner.source.can_refresh() {
             return Ok(false);
         }
-        let mut session = self.inner.session.lock().await;
-        if session.generation != generation {
+        let mut in_use = self.inner.in_use.lock().await;
+        if in_use.generation != generation {
             return Ok(true);
         }
         let credential = self.inner.source.fetch().await?;
         let before = self.current_header();
-        let same = credential.header == before && credential.identity == session.identity;
-        self.install(&mut session, credential)?;
+        let same = credential.header == before && credential.identity == in_use.identity;
+        self.install(&mut in_use, credential)?;
         // A file that still holds the refused token: asking again would be refused again.
         if same && matches!(*self.inner.source, Source::File(_)) {
             return Ok(false);
@@ -411,7 +407,7 @@ impl Cluster {
             .clone()
     }
 
-    fn install(&self, session: &mut Session, credential: Credential) -> Result<(), ClusterError> {
+    fn install(&self, in_use: &mut InUse, credential: Credential) -> Result<(), ClusterError> {
         let Credential {
             header,
             identity,
@@ -422,7 +418,7 @@ impl Cluster {
             .header
             .write()
             .unwrap_or_else(PoisonError::into_inner) = header;
-        if identity != session.identity {
+        if identity != in_use.identity {
             let mut config = self.inner.config.clone();
             if let Some(identity) = &identity {
                 config.auth_info.client_certificate = None;
@@ -437,11 +433,11 @@ impl Cluster {
                 .client
                 .write()
                 .unwrap_or_else(PoisonError::into_inner) = client;
-            session.identity = identity;
+            in_use.identity = identity;
         }
-        session.known = Some(expires);
-        session.fetched = Timestamp::now();
-        session.generation += 1;
+        in_use.known = Some(expires);
+        in_use.fetched = Timestamp::now();
+        in_use.generation += 1;
         Ok(())
     }
 

@@ -355,7 +355,7 @@ fn from_file(
 
 fn base_settings(config: &mut kube::Config) {
     config.connect_timeout = Some(CONNECT_TIMEOUT);
-    // Requests have their own limits; watches and exec sessions must be able to idle.
+    // Requests have their own limits; watches and exec connections must be able to idle.
     config.read_timeout = None;
     config.write_timeout = None;
     // Nothing repeats requests behind our back (S-D.9).

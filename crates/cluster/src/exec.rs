@@ -25,7 +25,7 @@ const CLOSE: u8 = 255;
 const PIECE: usize = 32 * 1024;
 /// How often an idle connection is shown to be alive.
 const PING: Duration = Duration::from_secs(30);
-/// Time to set up the session (S-D.8).
+/// Time to set up the connection (S-D.8).
 const SET_UP: Duration = Duration::from_secs(30);
 
 /// Which output a piece came from.
@@ -95,7 +95,7 @@ impl Cluster {
             .map_err(limit)?
     }
 
-    /// Opens the session, with one new credential should the first be refused.
+    /// Opens the connection, with one new credential should the first be refused.
     async fn open(&self, call: &Call, budget: &Budget) -> Result<Connection, ClusterError> {
         let operation = &call.operation;
         let limit = budget.child("request limit 30s", SET_UP);
@@ -129,7 +129,7 @@ impl Cluster {
     }
 }
 
-/// Turns a refused session into an error. A container that is not there comes in several guises.
+/// Turns a refused connection into an error. A container that is not there comes in several guises.
 fn refusal(operation: &Operation, status: &kube::core::Status) -> ClusterError {
     let said = status.message.to_lowercase();
     let no_container = said.contains("container not found")
@@ -235,7 +235,7 @@ fn tagged(channel: u8, data: &[u8]) -> Vec<u8> {
     message
 }
 
-/// Reads the last word of a session.
+/// Reads the last word of a connection.
 fn exit_code(operation: &Operation, status: &[u8]) -> Result<i32, ClusterError> {
     let verdict: serde_json::Value = serde_json::from_slice(status)
         .map_err(|error| ClusterError::unreadable(operation, error))?;

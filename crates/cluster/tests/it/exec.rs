@@ -1,4 +1,4 @@
-//! Sessions over websockets, spoken by hand.
+//! The websocket protocol of commands, spoken by hand.
 
 use kzero_cluster::{ErrorClass, Stream};
 use serde_json::json;
@@ -10,7 +10,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use crate::server::{Answer, Client, Server, budget};
 
-/// Accepts one session and answers the handshake; returns the request's head too.
+/// Accepts one connection and answers the handshake; returns the request's head too.
 async fn accept(listener: &TcpListener, protocol: &str) -> (TcpStream, String) {
     let (mut stream, _) = listener.accept().await.unwrap();
     let mut head = Vec::new();
@@ -151,7 +151,7 @@ async fn s_2_16_a_connection_that_is_cut_is_no_success() {
 }
 
 #[tokio::test]
-async fn dropping_a_session_closes_its_connection() {
+async fn dropping_a_command_closes_its_connection() {
     let (listener, address) = listen().await;
     let serve = async {
         let (mut stream, _) = accept(&listener, "v5.channel.k8s.io").await;

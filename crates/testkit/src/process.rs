@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -144,12 +145,17 @@ impl Drop for Fifo {
 
 /// A named pipe that holds scripts back until the test lets them on: `read -r _ <"$GATE"`.
 ///
-/// When the gate is dropped, scripts that still wait go on as well.
+/// When the gate is dropped, scripts that still wait, or come later, go on as well.
 #[derive(Debug)]
 pub struct Gate {
     path: PathBuf,
-    own: File,
+    /// Stays open until the test program ends: a script that opened a pipe without a writer
+    /// would wait for ever.
+    own: ManuallyDrop<File>,
 }
+
+/// How many scripts a dropped gate lets through.
+const CROWD: usize = 64;
 
 impl Gate {
     /// Makes the closed gate.
@@ -162,7 +168,7 @@ impl Gate {
         make_fifo(path);
         Gate {
             path: path.to_owned(),
-            own: open_both_ways(path),
+            own: ManuallyDrop::new(open_both_ways(path)),
         }
     }
 
@@ -179,6 +185,13 @@ impl Gate {
     /// When the pipe cannot be written to.
     pub fn open(&mut self) {
         self.own.write_all(b"on\n").expect("a line for the gate");
+    }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        // A full pipe lets enough scripts through already.
+        let _ = self.own.write_all(&b"on\n".repeat(CROWD));
     }
 }
 

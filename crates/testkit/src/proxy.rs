@@ -24,7 +24,7 @@ use hyper::client::conn::http1::SendRequest;
 use hyper_util::rt::TokioIo;
 use regex::Regex;
 use serde_json::json;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Sleep;
@@ -228,8 +228,17 @@ struct State {
     rules: Vec<(Rule, RuleCount)>,
     requests: Vec<ProxiedRequest>,
     away: bool,
-    /// The listener as it is; it follows `away`.
-    closed: bool,
+    /// Changes of `away` that were asked for, and those that the listener has followed.
+    asked: usize,
+    followed: usize,
+}
+
+impl State {
+    fn ask(&mut self, away: bool) -> usize {
+        self.away = away;
+        self.asked += 1;
+        self.asked
+    }
 }
 
 impl Shared {
@@ -265,9 +274,7 @@ impl FaultProxy {
             state: Mutex::default(),
             wake: Notify::new(),
         });
-        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port on 127.0.0.1");
-        listener.set_nonblocking(true).expect("a listener");
-        let address = listener.local_addr().expect("the address of a listener");
+        let (port, taken) = std::sync::mpsc::channel();
         let (stop, stopped) = oneshot::channel();
         let inside = Arc::clone(&shared);
         let thread = thread::Builder::new()
@@ -279,12 +286,13 @@ impl FaultProxy {
                     .expect("a runtime");
                 runtime.block_on(async move {
                     tokio::select! {
-                        () = listen(listener, inside) => {}
+                        () = listen(inside, port) => {}
                         _ = stopped => {}
                     }
                 });
             })
             .expect("a thread");
+        let address = taken.recv().expect("a proxy that listens");
         FaultProxy {
             shared,
             address,
@@ -354,9 +362,9 @@ impl FaultProxy {
     }
 
     fn shift(&self, away: bool) {
-        self.shared.lock().away = away;
+        let asked = self.shared.lock().ask(away);
         self.shared.wake.notify_one();
-        while self.shared.lock().closed != away && self.is_running() {
+        while self.shared.lock().followed < asked && self.is_running() {
             thread::yield_now();
         }
     }
@@ -380,19 +388,39 @@ impl Drop for FaultProxy {
 
 // --- the listener -------------------------------------------------------------
 
-async fn listen(listener: std::net::TcpListener, shared: Arc<Shared>) {
-    let address = listener.local_addr().expect("the address of a listener");
-    let mut listener = Some(TcpListener::from_std(listener).expect("a listener"));
+/// A socket on 127.0.0.1 that shares its port with others of this kind in this program.
+fn socket(port: u16) -> TcpSocket {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.set_reuseport(true).expect("a port to share");
+    let address = SocketAddr::from(([127, 0, 0, 1], port));
+    socket.bind(address).expect("a port on 127.0.0.1");
+    socket
+}
+
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 128;
+
+async fn listen(shared: Arc<Shared>, port: std::sync::mpsc::Sender<SocketAddr>) {
+    // Keeps the port while nothing listens on it; a socket like this takes no connections.
+    let keeper = socket(0);
+    let address = keeper.local_addr().expect("the address of a socket");
+    let open = || Some(socket(address.port()).listen(BACKLOG).expect("a listener"));
+    let mut listener = open();
+    // Who started the proxy waits for this.
+    let _ = port.send(address);
     let mut connections = JoinSet::new();
     loop {
-        let away = shared.lock().away;
+        let (away, asked) = {
+            let state = shared.lock();
+            (state.away, state.asked)
+        };
         if away && listener.is_some() {
             listener = None;
             connections.shutdown().await;
         } else if !away && listener.is_none() {
-            listener = Some(TcpListener::bind(address).await.expect("the same port"));
+            listener = open();
         }
-        shared.lock().closed = listener.is_none();
+        shared.lock().followed = asked;
         let accepted = async {
             match &listener {
                 Some(listener) => listener.accept().await,
@@ -520,7 +548,7 @@ impl Line {
                 Ok(answer.map(|body| CutBody::new(body, bytes).boxed()))
             }
             Some(Fault::GoAway) => {
-                self.shared.lock().away = true;
+                self.shared.lock().ask(true);
                 self.shared.wake.notify_one();
                 std::future::pending().await
             }

@@ -30,18 +30,7 @@ pub(crate) fn run() -> Result<()> {
         ("shellcheck", shellcheck),
         ("banned packages", banned),
         ("cargo-deny", deny),
-        ("clippy", || {
-            shell::run(cargo().args([
-                "clippy",
-                "--workspace",
-                "--all-targets",
-                "--features",
-                "kzero/contract,kzero-testkit/contract",
-                "--",
-                "-D",
-                "warnings",
-            ]))
-        }),
+        ("clippy", clippy),
     ];
     let mut failed = Vec::new();
     for (name, check) in checks {
@@ -55,6 +44,19 @@ pub(crate) fn run() -> Result<()> {
         bail!("failed: {}", failed.join(", "));
     }
     Ok(())
+}
+
+fn clippy() -> Result<()> {
+    let features = shell::contract_features()?;
+    let mut clippy = cargo();
+    clippy.args([
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--features",
+        &features,
+    ]);
+    shell::run(clippy.args(["--", "-D", "warnings"]))
 }
 
 fn shellcheck() -> Result<()> {

@@ -5,6 +5,7 @@
 //! a script can take down what it started.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -93,6 +94,33 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
 /// The cargo that runs this program.
 pub(crate) fn cargo() -> Command {
     command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// The features, joined by commas, that switch on the tests against a control plane, of every
+/// package that has one.
+pub(crate) fn contract_features() -> Result<String> {
+    let mut folders = vec![root()];
+    let crates = root().join("crates");
+    for entry in fs::read_dir(&crates).with_context(|| crates.display().to_string())? {
+        folders.push(entry?.path());
+    }
+    let mut features = Vec::new();
+    for folder in folders {
+        let path = folder.join("Cargo.toml");
+        let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        let name = text
+            .lines()
+            .skip_while(|line| *line != "[package]")
+            .find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
+        if let (true, Some(name)) = (
+            text.lines().any(|line| line.starts_with("contract = ")),
+            name,
+        ) {
+            features.push(format!("{name}/contract"));
+        }
+    }
+    features.sort();
+    Ok(features.join(","))
 }
 
 /// How a command looks when it is typed.

@@ -7,16 +7,21 @@ use clap::Args;
 
 use crate::shell::{self, cargo, cluster_script, command, lane, target_dir};
 
-/// The contract tests of every package that has some. The whole workspace is named, as for the
-/// fast tests, so that what was built for those is not built again with other features.
-const CONTRACT: &[&str] = &[
-    "test",
-    "--workspace",
-    "--features",
-    "kzero/contract,kzero-testkit/contract",
-    "--test",
-    "contract",
-];
+/// Arguments that run the contract tests of every package that has some. The whole workspace
+/// is named, as for the fast tests, so that what was built for those is not built again with
+/// other features.
+fn contract_args() -> Result<Vec<String>> {
+    let features = shell::contract_features()?;
+    let args = [
+        "test",
+        "--workspace",
+        "--features",
+        &features,
+        "--test",
+        "contract",
+    ];
+    Ok(args.map(str::to_owned).to_vec())
+}
 
 /// What to run.
 #[derive(Debug, Args)]
@@ -45,7 +50,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     // Built before, so that no cluster idles meanwhile.
     lane("building the contract tests", || {
         let mut build = cargo();
-        build.args(CONTRACT).arg("--no-run");
+        build.args(contract_args()?).arg("--no-run");
         shell::run(&mut build)
     })?;
     lane("contract tests", || contract(options, None))?;
@@ -82,7 +87,7 @@ fn contract(options: &Options, emulate: Option<&str>) -> Result<()> {
     shell::run(command(cluster_script()).arg("down").arg(&dir))?;
     let mut tests = command(cluster_script());
     tests.arg("run").arg(&dir).arg(cargo().get_program());
-    tests.args(CONTRACT);
+    tests.args(contract_args()?);
     tests.args(&options.filter);
     mark_long(&mut tests, options);
     if let Some(version) = emulate {

@@ -245,7 +245,9 @@ async fn a_watch_is_passed_on_as_it_comes() {
 
 #[tokio::test]
 async fn an_upgraded_connection_is_passed_on_both_ways() {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
+        .await
+        .unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let proxy = FaultProxy::start(Upstream::plain(&url));
     let server = async {

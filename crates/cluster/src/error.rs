@@ -357,9 +357,11 @@ fn transport_cause(error: &(dyn StdError + 'static)) -> (ErrorClass, bool, Strin
         return lost();
     }
     if said.contains("dns error") || said.contains("failed to lookup address") {
+        // What kubectl says of the same failure ("dial tcp: lookup …") is transient by S-3.18, and a
+        // resolver that is away for a moment is what it usually means in the middle of a run.
         return (
             ErrorClass::Unreachable,
-            false,
+            true,
             "the host name cannot be resolved".to_owned(),
         );
     }

@@ -90,7 +90,7 @@ struct Scene {
 const WORKLOADS: &[(&str, &str, &str, u32)] = &[
     ("Deployment", "app", "consumer", 2),
     ("Deployment", "app", "producer", 1),
-    ("Deployment", "app", "api", 1),
+    ("Deployment", "app", "api", 2),
     ("StatefulSet", "database", "postgresql", 1),
 ];
 

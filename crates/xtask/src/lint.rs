@@ -115,5 +115,5 @@ fn deny() -> Result<()> {
         eprintln!("xtask: skipped, for it is not installed: cargo install --locked cargo-deny");
         return Ok(());
     }
-    shell::run(cargo().args(["deny", "--offline", "check", "bans", "licenses", "sources"]))
+    shell::run(cargo().args(["deny", "check", "bans", "licenses", "sources"]))
 }

@@ -149,7 +149,8 @@ impl Action for Exec {
                 &cx.budget,
             );
             // A command in a pod is a wait: it may run long, and it ends with its connection.
-            let code = cx.stop.race(exec).await?;
+            // What it wrote so far is told however it ended, the last unended line too.
+            let ended = cx.stop.race(exec).await;
             for line in out.finish().into_iter().chain(err.finish()) {
                 last.clone_from(&line);
                 cx.bus.emit(EventKind::ScriptOutput {
@@ -157,7 +158,7 @@ impl Action for Exec {
                     line,
                 });
             }
-            match code? {
+            match ended?? {
                 0 => Ok(()),
                 code => {
                     let last: String = last.chars().take(200).collect();

@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 mod examples;
+mod steps;
 mod workloads;
 
 use std::time::{Duration, Instant};

@@ -33,7 +33,7 @@ const REQUEST_LABEL: &str = "request limit 30s";
 /// How long throttling is obeyed when nothing else limits the call.
 const THROTTLE_LIMIT: Duration = Duration::from_secs(300);
 /// The least pause before a request is repeated, should the server ask for none.
-const LEAST_PAUSE: Duration = Duration::from_secs(1);
+pub(crate) const LEAST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The field manager of writes to sizes and suspensions (S-D.23).
 pub(crate) const FIELD_MANAGER: &str = "kzero";
@@ -286,10 +286,7 @@ impl Cluster {
         budget: &Budget,
     ) -> Result<(Response<Body>, Budget), ClusterError> {
         let operation = &call.operation;
-        let budget = match budget.remaining() {
-            Some(_) => budget.clone(),
-            None => budget.child("limit for throttled requests 5m0s", THROTTLE_LIMIT),
-        };
+        let budget = throttle_budget(budget);
         let mut refreshed = false;
         loop {
             let limit = budget.child(REQUEST_LABEL, REQUEST_TIMEOUT);
@@ -496,6 +493,14 @@ impl Cluster {
             .run(attempt)
             .await
             .map_err(|_| self.timed_out(&call, &limit))?
+    }
+}
+
+/// The time in which throttling is obeyed: the caller's, or five minutes.
+pub(crate) fn throttle_budget(budget: &Budget) -> Budget {
+    match budget.remaining() {
+        Some(_) => budget.clone(),
+        None => budget.child("limit for throttled requests 5m0s", THROTTLE_LIMIT),
     }
 }
 

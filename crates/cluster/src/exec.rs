@@ -9,8 +9,9 @@ use tokio_tungstenite::tungstenite::Message;
 
 use crate::{
     budget::Budget,
-    client::{Call, Cluster},
+    client::{Call, Cluster, LEAST_PAUSE, throttle_budget},
     error::{ClusterError, ErrorClass, Operation, StatusBody, one_line},
+    notice::Notice,
     object::namespaced,
 };
 
@@ -95,25 +96,30 @@ impl Cluster {
             .map_err(limit)?
     }
 
-    /// Opens the connection, with one new credential should the first be refused.
+    /// Opens the connection, with one new credential should the first be refused, and obeying a
+    /// server that has too much to do (S-2.19).
     async fn open(&self, call: &Call, budget: &Budget) -> Result<Connection, ClusterError> {
         let operation = &call.operation;
-        let limit = budget.child("request limit 30s", SET_UP);
+        let budget = throttle_budget(budget);
         let mut refreshed = false;
         loop {
+            let limit = budget.child("request limit 30s", SET_UP);
             let attempt = async {
                 let generation = self.prepare().await?;
                 let request = call.upgrade_request()?;
                 match self.kube().connect(request).await {
-                    Ok(connection) => Ok(Some(connection)),
+                    Ok(connection) => Ok(Opened::Connection(connection)),
                     Err(kube::Error::Api(status)) if status.code == 401 && !refreshed => {
                         if self.renew(generation).await? {
-                            Ok(None)
+                            Ok(Opened::NewCredential)
                         } else {
                             Err(refusal(operation, &status))
                         }
                     }
-                    Err(kube::Error::Api(status)) => Err(refusal(operation, &status)),
+                    Err(kube::Error::Api(status)) => match pause(&status) {
+                        Some(wait) => Ok(Opened::Throttled(wait, status.code)),
+                        None => Err(refusal(operation, &status)),
+                    },
                     Err(error) => Err(self.transport(operation, &error)),
                 }
             };
@@ -122,10 +128,45 @@ impl Cluster {
                 .await
                 .map_err(|expired| ClusterError::timed_out(operation, &expired))?;
             match outcome? {
-                Some(connection) => return Ok(connection),
-                None => refreshed = true,
+                Opened::Connection(connection) => return Ok(connection),
+                Opened::NewCredential => refreshed = true,
+                Opened::Throttled(wait, status) => {
+                    self.notify(Notice::Throttled {
+                        what: operation.object.clone(),
+                        wait,
+                        status,
+                    });
+                    budget
+                        .sleep(wait)
+                        .await
+                        .map_err(|expired| ClusterError::timed_out(operation, &expired))?;
+                }
             }
         }
+    }
+}
+
+/// What came of one try to open a connection.
+enum Opened {
+    Connection(Connection),
+    NewCredential,
+    /// The server asks to come back so much later, with this status.
+    Throttled(Duration, u16),
+}
+
+/// How long the server asks to wait. Of a refused upgrade no header is left, only the body: a 429
+/// that says no time there is one all the same.
+fn pause(status: &kube::core::Status) -> Option<Duration> {
+    let asked = status
+        .details
+        .as_ref()
+        .map(|details| u64::from(details.retry_after_seconds))
+        .filter(|seconds| *seconds > 0)
+        .map(Duration::from_secs);
+    match status.code {
+        429 => Some(asked.unwrap_or(LEAST_PAUSE)),
+        503 => asked,
+        _ => None,
     }
 }
 

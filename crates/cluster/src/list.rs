@@ -219,7 +219,7 @@ impl Cluster {
                     access = Access::List;
                     pause(budget, None).await?;
                 }
-                Err(error) if passes(&error) || error.class() == ErrorClass::Gone => {
+                Err(error) if passes(&error) => {
                     // A request that the budget's end has cut off is no news.
                     if error.class() != ErrorClass::Gone && !budget.expired() {
                         self.interrupted(what, &mut interrupted, &error);
@@ -305,12 +305,13 @@ impl Cluster {
 }
 
 /// Whether a wait goes on after a failure. Wider than what a step retries: while waiting nothing
-/// can be done twice, and a control plane that restarts answers 500 for a while.
+/// can be done twice, and a control plane that restarts answers 500 for a while. A version that is
+/// gone is followed by a newer one.
 pub(crate) fn passes(error: &ClusterError) -> bool {
     error.is_transient()
         || matches!(
             error.class(),
-            ErrorClass::ServerError | ErrorClass::Unreachable
+            ErrorClass::ServerError | ErrorClass::Unreachable | ErrorClass::Gone
         )
 }
 

@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 mod examples;
+mod faults;
 mod steps;
 mod workloads;
 
@@ -55,4 +56,13 @@ fn until(what: &str, mut done: impl FnMut() -> bool) {
         assert!(Instant::now() < end, "never: {what}");
         let _ = never.recv_timeout(Duration::from_millis(10));
     }
+}
+
+/// Whether everything that takes long is asked for.
+fn is_long() -> bool {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the test program itself is told by its environment how much to do"
+    )]
+    std::env::var_os("KZERO_LONG").is_some_and(|value| value == "1")
 }

@@ -101,26 +101,32 @@ impl Lines {
             }
             self.hiding = false;
         }
-        let mut cut = char_floor(&text, LINE - 8);
-        let mut hide = false;
-        for context in self.masker.contexts(&text) {
-            if context.start < cut && cut < context.end {
-                if context.start > 0 {
-                    cut = context.start;
-                } else if context.end < text.len() {
-                    cut = context.end;
-                } else {
-                    // One secret fills the window: what follows up to a blank belongs to it.
-                    cut = text.len();
-                    hide = true;
-                }
+        // Cleaning may have made it longer than the window, so one part may not be enough.
+        loop {
+            let (cut, hide) = self.cut(&text);
+            out.push(self.masker.mask(&text[..cut]).into_owned());
+            self.hiding = hide;
+            text.drain(..cut);
+            if text.len() + tail.len() <= WINDOW {
                 break;
             }
         }
-        out.push(self.masker.mask(&text[..cut]).into_owned());
-        self.hiding = hide;
-        self.pending = text.as_bytes()[cut..].to_vec();
+        self.pending = text.into_bytes();
         self.pending.extend_from_slice(&tail);
+    }
+
+    /// Where to cut a text that is longer than a line, so that no secret is cut in two; and
+    /// whether what follows belongs to a secret that fills it.
+    fn cut(&self, text: &str) -> (usize, bool) {
+        let cut = char_floor(text, LINE - 8);
+        let mut contexts = self.masker.contexts(text).into_iter();
+        match contexts.find(|context| context.start < cut && cut < context.end) {
+            None => (cut, false),
+            Some(context) if context.start > 0 => (context.start, false),
+            Some(context) if context.end < text.len() => (context.end, false),
+            // One secret fills the window: what follows up to a blank belongs to it.
+            Some(_) => (text.len(), true),
+        }
     }
 }
 
@@ -240,6 +246,27 @@ mod tests {
         }
         total += lines.finish().iter().map(String::len).sum::<usize>();
         assert_eq!(total, 6_000_000);
+    }
+
+    #[test]
+    fn bytes_that_grow_when_cleaned_stay_bounded() {
+        // S-4.12: NUL and invalid bytes become three bytes each.
+        for byte in [0_u8, 0xff] {
+            let mut lines = Lines::new(Masker::default());
+            let mut characters = 0;
+            for _ in 0..50 {
+                for line in lines.push(&[byte; 16 * 1024]) {
+                    assert!(line.len() <= LINE);
+                    characters += line.chars().count();
+                }
+                assert!(lines.pending.len() <= WINDOW);
+            }
+            for line in lines.finish() {
+                assert!(line.len() <= LINE);
+                characters += line.chars().count();
+            }
+            assert_eq!(characters, 50 * 16 * 1024);
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Starting, streaming, timing out and ending children.
 
+use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::future::Future;
 use std::path::PathBuf;
@@ -118,15 +119,18 @@ impl Scripts {
             stderr: child.stderr.take(),
             out: Lines::new(self.masker.clone()),
             err: Lines::new(self.masker.clone()),
-            tail: Vec::new(),
+            tail: VecDeque::new(),
+            tail_size: 0,
             raw: Vec::new(),
             scripts: self,
             program,
         };
+        // The clock comes first: a child that never stops writing uses up what the runtime lets
+        // a task do in one turn, and whatever is asked after it would never have its turn.
         let ended = tokio::select! {
             biased;
-            ended = reader.until(child.wait()) => Ended::Itself(ended),
             early = early_end(interrupt) => early,
+            ended = reader.until(child.wait()) => Ended::Itself(ended),
         };
         match ended {
             Ended::Itself(status) => {
@@ -291,9 +295,10 @@ async fn end_group(
             }
         };
         tokio::select! {
-            () = gone => return reader.drain(Duration::from_millis(50)).await,
+            biased;
             () = tokio::time::sleep(grace) => {}
             () = interrupt.stop.stopped_at_once() => {}
+            () = gone => return reader.drain(Duration::from_millis(50)).await,
         }
     }
     signal(group, Signal::KILL);
@@ -327,7 +332,10 @@ struct Reader<'a> {
     out: Lines,
     err: Lines,
     /// The last masked lines, at most [`TAIL`] bytes and a line.
-    tail: Vec<String>,
+    tail: VecDeque<String>,
+    /// Bytes in `tail`, one more a line: an empty line counts too, else there would be no
+    /// bound on their number.
+    tail_size: usize,
     /// The end of the unmasked output, which is only judged (S-3.18) and never passed on: a
     /// mask must not hide the words by which a failure is classed.
     raw: Vec<u8>,
@@ -353,7 +361,11 @@ impl Reader<'_> {
             match (from_out, bytes) {
                 (true, None | Some([])) => self.stdout = None,
                 (false, None | Some([])) => self.stderr = None,
-                (from_out, Some(bytes)) => self.take(from_out, bytes),
+                (from_out, Some(bytes)) => {
+                    self.take(from_out, bytes);
+                    // Clocks and signals are looked at between two reads, not after a hundred.
+                    tokio::task::yield_now().await;
+                }
             }
         }
     }
@@ -375,7 +387,11 @@ impl Reader<'_> {
             match (from_out, bytes) {
                 (true, None | Some([])) => self.stdout = None,
                 (false, None | Some([])) => self.stderr = None,
-                (from_out, Some(bytes)) => self.take(from_out, bytes),
+                (from_out, Some(bytes)) => {
+                    self.take(from_out, bytes);
+                    // Clocks and signals are looked at between two reads, not after a hundred.
+                    tokio::task::yield_now().await;
+                }
             }
         }
     }
@@ -407,16 +423,13 @@ impl Reader<'_> {
                     line: line.clone(),
                 });
             }
-            self.tail.push(line);
+            self.tail_size += line.len() + 1;
+            self.tail.push_back(line);
+            while self.tail_size > TAIL && self.tail.len() > 1 {
+                let first = self.tail.pop_front();
+                self.tail_size -= first.map_or(0, |line| line.len() + 1);
+            }
         }
-        // An empty line counts too, else there would be no bound on their number.
-        let mut size: usize = self.tail.iter().map(|line| line.len() + 1).sum();
-        let mut drop = 0;
-        while size > TAIL && drop + 1 < self.tail.len() {
-            size -= self.tail[drop].len() + 1;
-            drop += 1;
-        }
-        self.tail.drain(..drop);
     }
 
     /// Passes on what had no line end, and returns the tail.
@@ -424,7 +437,7 @@ impl Reader<'_> {
         let mut lines = self.out.finish();
         lines.extend(self.err.finish());
         self.pass(lines);
-        self.tail.join("\n")
+        self.tail.make_contiguous().join("\n")
     }
 }
 

@@ -237,9 +237,9 @@ impl StepContext<'_> {
         tokio::pin!(future);
         let mut next = begin + STILL_WAITING;
         loop {
+            // The clock first: a future that is never idle would keep it from its turn.
             tokio::select! {
                 biased;
-                output = &mut future => return output,
                 () = tokio::time::sleep_until(next) => {
                     next += STILL_WAITING;
                     self.bus.emit(EventKind::StillWaiting {
@@ -249,6 +249,7 @@ impl StepContext<'_> {
                         progress: self.cluster.progress(),
                     });
                 }
+                output = &mut future => return output,
             }
         }
     }

@@ -6,6 +6,7 @@ mod hooks;
 mod masking;
 mod pipeline;
 mod profile;
+mod regression;
 mod signals;
 mod steps;
 

@@ -245,6 +245,31 @@ pub(crate) struct Plugin {
     path: String,
 }
 
+/// The process group of a plugin that runs; dropping it kills what is in it.
+struct Group(Option<rustix::process::Pid>);
+
+impl Group {
+    /// The group that `child` leads, if it has one of its own.
+    fn of(child: &tokio::process::Child, own: bool) -> Self {
+        let id = child.id().and_then(|id| i32::try_from(id).ok());
+        Self(id.filter(|_| own).and_then(rustix::process::Pid::from_raw))
+    }
+
+    /// The plugin has ended: the number of its group may go to others.
+    fn let_go(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(group) = self.0 {
+            // Nothing left to kill is what is wanted.
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+    }
+}
+
 const PLUGIN_VERSIONS: [&str; 2] = [
     "client.authentication.k8s.io/v1",
     "client.authentication.k8s.io/v1beta1",
@@ -365,16 +390,23 @@ impl Plugin {
                 Stdio::piped()
             })
             .kill_on_drop(true);
-        let output = command.spawn().map_err(|error| match error.kind() {
+        // A group of its own, so that nothing of it is left when it is given up; but one that may
+        // ask needs the terminal, which belongs to this program's group.
+        if !interactive {
+            command.process_group(0);
+        }
+        let child = command.spawn().map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => self.missing(),
             _ => ClusterError::config(format!(
                 "cannot start exec plugin {}: {error}",
                 self.command
             )),
         })?;
-        let output = output.wait_with_output().await.map_err(|error| {
+        let group = Group::of(&child, !interactive);
+        let output = child.wait_with_output().await.map_err(|error| {
             ClusterError::config(format!("exec plugin {}: {error}", self.command))
         })?;
+        group.let_go();
         if !output.status.success() {
             let said = one_line(&String::from_utf8_lossy(&output.stderr), 200);
             let said = if said.is_empty() {

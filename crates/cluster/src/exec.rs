@@ -108,7 +108,7 @@ impl Cluster {
                 let generation = self.prepare().await?;
                 let request = call.upgrade_request()?;
                 match self.kube().connect(request).await {
-                    Ok(connection) => Ok(Opened::Connection(connection)),
+                    Ok(connection) => Ok(Opened::Connection(Box::new(connection))),
                     Err(kube::Error::Api(status)) if status.code == 401 && !refreshed => {
                         if self.renew(generation).await? {
                             Ok(Opened::NewCredential)
@@ -128,7 +128,7 @@ impl Cluster {
                 .await
                 .map_err(|expired| ClusterError::timed_out(operation, &expired))?;
             match outcome? {
-                Opened::Connection(connection) => return Ok(connection),
+                Opened::Connection(connection) => return Ok(*connection),
                 Opened::NewCredential => refreshed = true,
                 Opened::Throttled(wait, status) => {
                     self.notify(Notice::Throttled {
@@ -148,7 +148,7 @@ impl Cluster {
 
 /// What came of one try to open a connection.
 enum Opened {
-    Connection(Connection),
+    Connection(Box<Connection>),
     NewCredential,
     /// The server asks to come back so much later, with this status.
     Throttled(Duration, u16),

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use kzero_testkit::objects::{self, Object};
 use kzero_testkit::{ControlPlane, Fault, FaultProxy, Kzero, Namespace, Outcome, Rule};
+use serde_json::{Value, json};
 
-use crate::{SOON, live, through, until};
+use crate::{SOON, bare, live, said, through, until};
 
 /// The outcomes as they are: without retry and with `retry.attempts: 3`, `+` for exit 0 and `-`
 /// for exit 3. The fault happens to the first request of its kind, but for `away`, where the
@@ -249,7 +250,7 @@ impl Cell {
             "0"
         };
         let rest = format!(
-            "retry: {{attempts: {attempts}, delay: {delay}}}\npipelines:\n  {command}:\n    - {step}\n"
+            "state: {{name: {name}}}\nretry: {{attempts: {attempts}, delay: {delay}}}\npipelines:\n  {command}:\n    - {step}\n"
         );
         let text = live(space, &rest).replace(
             "{mode: live}",
@@ -419,4 +420,216 @@ fn faults_times_requests() {
     let runs = if crate::is_long() { &all } else { FAST };
     let (observed, wanted) = (observe(&plane, &space, runs), wanted(runs));
     assert!(observed == wanted, "observed\n{observed}\nwanted\n{wanted}");
+}
+
+// --- connections that break off later ---------------------------------------------
+
+#[test]
+fn a_command_whose_connection_is_cut_is_tried_again_as_its_end_is_unknown() {
+    // S-2.16, S-3.17
+    let plane = ControlPlane::attach();
+    let space = plane.namespace("execcut");
+    plane.apply(&objects::pod(space.name(), "p"));
+    plane.wait_until(&space.path("api/v1", "pods/p"), SOON, |found| {
+        found["status"]["phase"] == "Running"
+    });
+    for (attempts, code) in [(1, 3), (12, 0)] {
+        let proxy = FaultProxy::for_kubeconfig(plane.own_kubeconfig());
+        let place = through(&proxy, &space);
+        let seen = place.path("seen");
+        let script = format!(
+            "if [ -e {0} ]; then echo again; else touch {0}; echo running; sleep 100; fi",
+            seen.display()
+        );
+        let place = place.profile(&live(
+            &space,
+            &format!(
+                "retry: {{attempts: {attempts}, delay: 2s}}\npipelines:\n  down:\n    - exec.NS/p: {{container: main, command: [sh, -c, '{script}']}}\n"
+            ),
+        ));
+        let running = place.spawn_with(["down"]);
+        running.wait_for_output("- running\n");
+        proxy.go_away();
+        proxy.resume();
+        let outcome = running.wait();
+        outcome.assert_code(code);
+        let told = format!("{}{}", outcome.stdout, outcome.stderr);
+        assert!(
+            told.contains("connection lost before the exit code came"),
+            "{told}"
+        );
+        let again = outcome.stdout_texts().iter().any(|line| line == "again");
+        assert_eq!(again, code == 0, "{told}");
+    }
+}
+
+#[test]
+fn a_wait_outlasts_a_server_that_goes_and_comes_back() {
+    // S-D.9
+    let plane = ControlPlane::attach();
+    let space = plane.namespace("outage");
+    plane.apply(&objects::deployment(space.name(), "b", 0).annotated("sim.kzero/ready", "never"));
+    let proxy = FaultProxy::for_kubeconfig(plane.own_kubeconfig());
+    let place = through(&proxy, &space).profile(&live(
+        &space,
+        "pipelines:\n  up:\n    - deployment.NS/b: {replicas: 1, wait_for_ready: true}\n",
+    ));
+    let running = place.spawn_with(["up"]);
+    until("it watches", || {
+        let asked = proxy.requests();
+        asked
+            .iter()
+            .any(|request| request.query.contains("watch=true"))
+    });
+    proxy.go_away();
+    // What happens while nobody can look is seen later.
+    let pods = space.path("api/v1", "pods");
+    plane.wait_until(&pods, SOON, |found| found["items"][0].is_object());
+    let pod = plane.list(&pods)[0]["metadata"]["name"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    plane.patch(
+        &format!("{pods}/{pod}"),
+        &json!({"metadata": {"annotations": {"sim.kzero/ready": "0"}}}),
+    );
+    running.wait_for_output("still waiting after an interruption: ");
+    proxy.resume();
+    running.wait().assert_code(0);
+}
+
+// --- credentials ------------------------------------------------------------------
+
+/// A place whose kubeconfig has a plugin that counts its calls in `calls`; `token` is what it
+/// prints, in shell, with `$n` for the number of the call.
+fn with_plugin(
+    plane: &ControlPlane,
+    space: &Namespace<'_>,
+    proxy: Option<&FaultProxy>,
+    token: &str,
+    expires: &str,
+) -> Kzero {
+    let place = bare();
+    let file = match proxy {
+        None => plane.kubeconfig_for(place.dir(), space.name()),
+        Some(proxy) => proxy.kubeconfig_for(place.dir(), space.name()),
+    };
+    let mut config: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let calls = place.path("calls");
+    let plugin = place.path("plugin.sh");
+    config["users"][0]["user"] = json!({"exec": {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": plugin,
+        "interactiveMode": "Never",
+    }});
+    std::fs::write(&file, config.to_string()).unwrap();
+    place.kubeconfig(file).script(
+        "plugin.sh",
+        &format!(
+            "echo call >>{calls}\nn=$(wc -l <{calls})\n{token}\nprintf '{{\"apiVersion\": \"client.authentication.k8s.io/v1\", \
+             \"kind\": \"ExecCredential\", \"status\": {{\"token\": \"%s\"{expires}}}}}' \"$token\"",
+            calls = calls.display()
+        ),
+    )
+}
+
+const PARK: &str = "pipelines:\n  down:\n    - deployment.NS/b\n";
+
+#[test]
+fn a_plugins_credential_is_fetched_once_and_again_after_a_401() {
+    // S-1.30
+    let plane = ControlPlane::attach();
+    let space = plane.namespace("plugin");
+    plane.apply(&objects::deployment(space.name(), "b", 1));
+    let path = space.path("apis/apps/v1", "deployments/b");
+    let right = "token=admin-token";
+    let calls = |place: &Kzero| place.read("calls").lines().count();
+
+    let place = with_plugin(&plane, &space, None, right, "").profile(&live(&space, PARK));
+    place.run_with(["down"]).assert_code(0);
+    assert_eq!(calls(&place), 1);
+    assert_eq!(plane.get(&path).unwrap()["spec"]["replicas"], 0);
+
+    // The server itself refuses the first one.
+    let first_wrong = "token=admin-token; [ \"$n\" -gt 1 ] || token=wrong";
+    let place = with_plugin(&plane, &space, None, first_wrong, "").profile(&live(&space, PARK));
+    let outcome = place.run_with(["down"]);
+    outcome.assert_code(0);
+    assert_eq!(calls(&place), 2);
+    assert_eq!(
+        said(&outcome, "WRN", "refused the credential, fetched a new one"),
+        1
+    );
+    assert!(!outcome.stdout.contains("admin-token"));
+
+    // Refused for good: asked again once, no more.
+    let place = with_plugin(&plane, &space, None, "token=wrong", "").profile(&live(&space, PARK));
+    let outcome = place.run_with(["down"]);
+    outcome.assert_code(3).assert_stderr("401 Unauthorized");
+    assert_eq!(calls(&place), 2);
+
+    // In the middle of a run, on a write.
+    plane.patch(&format!("{path}/scale"), &json!({"spec": {"replicas": 1}}));
+    let proxy = FaultProxy::for_kubeconfig(plane.own_kubeconfig());
+    proxy.add(
+        Rule::new(fault("401"))
+            .method("PATCH")
+            .path("/scale")
+            .first(1),
+    );
+    let place = with_plugin(&plane, &space, Some(&proxy), right, "").profile(&live(&space, PARK));
+    place.run_with(["down"]).assert_code(0);
+    assert_eq!(calls(&place), 2);
+    assert_eq!(plane.get(&path).unwrap()["spec"]["replicas"], 0);
+}
+
+#[test]
+fn a_plugin_runs_again_when_its_credential_has_expired() {
+    // S-1.30
+    let plane = ControlPlane::attach();
+    let space = plane.namespace("expiry");
+    plane.apply(&objects::deployment(space.name(), "b", 1));
+    let token =
+        "token=admin-token; end=$(date -u -d '+2 seconds' +%Y-%m-%dT%H:%M:%SZ)\nset -- \"$end\"";
+    let expires = ", \"expirationTimestamp\": \"'\"$1\"'\"";
+    let place = with_plugin(&plane, &space, None, token, expires)
+        .script("later.sh", "sleep 3")
+        .profile(&live(
+            &space,
+            "pipelines:\n  down:\n    - custom: ./later.sh\n    - deployment.NS/b\n",
+        ));
+    place.run_with(["down"]).assert_code(0);
+    assert_eq!(place.read("calls").lines().count(), 2);
+}
+
+#[test]
+fn a_plugin_that_hangs_or_fails_ends_the_run() {
+    let plane = ControlPlane::attach();
+    let space = plane.namespace("badplugin");
+    plane.apply(&objects::deployment(space.name(), "b", 1));
+    for (token, text) in [
+        ("echo no session >&2; exit 4", "no session"),
+        ("echo nonsense; exit 0", "plugin.sh"),
+    ] {
+        let place = with_plugin(&plane, &space, None, token, "").profile(&live(&space, PARK));
+        let outcome = place.run_with(["down"]);
+        outcome
+            .assert_code(3)
+            .assert_stderr("preflight: ")
+            .assert_stderr(text);
+    }
+    let place = with_plugin(&plane, &space, None, "sleep 100", "").profile(
+        &live(&space, PARK).replace("{mode: live}", "{mode: live, operation_timeout: 2s}"),
+    );
+    let outcome = place.run_with(["down"]);
+    outcome
+        .assert_code(3)
+        .assert_stderr("run.operation_timeout 2s");
+    assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
+    assert_eq!(
+        plane
+            .get(&space.path("apis/apps/v1", "deployments/b"))
+            .unwrap()["spec"]["replicas"],
+        1
+    );
 }

@@ -4,6 +4,7 @@
 
 mod examples;
 mod faults;
+mod signals;
 mod steps;
 mod workloads;
 

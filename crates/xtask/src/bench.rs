@@ -21,7 +21,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let mut args = vec!["bench", "-p", "kzero", "--features", "contract"];
         match &options.name {
             Some(name) => args.extend(["--bench", name]),
-            None => args.push("--benches"),
+            // Not `--benches`, which would link library and binary as benchmarks once more.
+            None => args.extend(["--bench", "*"]),
         }
         if build {
             args.push("--no-run");

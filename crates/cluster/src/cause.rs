@@ -446,8 +446,21 @@ fn creation_failures(events: &[Event]) -> Vec<String> {
             let message = one_line(event.message.as_deref().unwrap_or_default(), WIDTH);
             format!("{}: cannot create pods: {message}", involved(event))
         })
-        .filter(|line| seen.insert(line.clone()))
+        .filter(|line| seen.insert(without_name(line)))
         .collect()
+}
+
+/// A sentence without the name of the pod that did not come to be: a controller tries again and
+/// again under new names.
+fn without_name(line: &str) -> String {
+    let line = line.replace("(combined from similar events): ", "");
+    match line
+        .split_once("pods \"")
+        .and_then(|(head, rest)| Some((head, rest.split_once('"')?.1)))
+    {
+        Some((head, rest)) => format!("{head}pods{rest}"),
+        None => line,
+    }
 }
 
 /// The last warnings, oldest first, but for those shown as [`creation_failures`].
@@ -623,13 +636,24 @@ mod tests {
             "2026-01-01T00:00:00Z",
         ));
         events.push(events[7].clone());
+        for name in ["api-1-x7", "api-1-b2"] {
+            let message = format!("Error creating: pods \"{name}\" is forbidden: exceeded quota");
+            events.push(event(
+                "ReplicaSet",
+                "api-1",
+                "FailedCreate",
+                &message,
+                "2026-01-01T00:00:00Z",
+            ));
+        }
         let shown = warnings(&events);
         assert_eq!(shown.len(), 5);
         assert_eq!(shown[4], "event BackOff pod app/p (x3): m6");
         assert_eq!(
             creation_failures(&events),
             [
-                "replicaset app/api-1: cannot create pods: admission webhook \"x\" denied the request"
+                "replicaset app/api-1: cannot create pods: admission webhook \"x\" denied the request",
+                "replicaset app/api-1: cannot create pods: Error creating: pods \"api-1-x7\" is forbidden: exceeded quota"
             ]
         );
     }

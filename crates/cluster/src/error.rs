@@ -298,12 +298,23 @@ fn forbidden_text(operation: &Operation, message: &str) -> String {
         .and_then(|(_, rest)| rest.split_once('"'))
     {
         // An RBAC refusal: who lacks which right; the rest of the sentence repeats the object.
-        Some((user, _)) => format!(
-            "{object}: forbidden: user \"{user}\" may not {verb} {resource} {place}; ask for a Role that grants it"
-        ),
+        Some((user, rest)) => {
+            // The server's own words on the right: exec over a websocket needs two.
+            let (verb, resource) = lacking(rest).unwrap_or((verb, resource));
+            format!(
+                "{object}: forbidden: user \"{user}\" may not {verb} {resource} {place}; ask for a Role that grants it"
+            )
+        }
         // Admission (quota, policy, a namespace that is going away): its own words are the news.
         None => format!("{object}: forbidden to {verb} {resource} {place}: {message}"),
     }
+}
+
+/// Verb and resource out of ` cannot VERB resource "RESOURCE" in …`.
+fn lacking(said: &str) -> Option<(&str, &str)> {
+    let (verb, rest) = said.strip_prefix(" cannot ")?.split_once(" resource \"")?;
+    let (resource, _) = rest.split_once('"')?;
+    Some((verb, resource))
 }
 
 /// Finds the innermost cause that says something and decides what it means.
@@ -481,6 +492,14 @@ mod tests {
         assert_eq!(
             rbac.to_string(),
             "deployment app/api: forbidden: user \"bob\" may not patch deployments/scale in namespace app; ask for a Role that grants it"
+        );
+        let other = status(
+            403,
+            r#"{"reason":"Forbidden","message":"pods \"api\" is forbidden: User \"bob\" cannot get resource \"pods/exec\" in API group \"\" in the namespace \"app\""}"#,
+        );
+        assert_eq!(
+            other.to_string(),
+            "deployment app/api: forbidden: user \"bob\" may not get pods/exec in namespace app; ask for a Role that grants it"
         );
         let quota = status(
             403,

@@ -34,6 +34,19 @@ fn through(proxy: &FaultProxy, space: &Namespace<'_>) -> Kzero {
     kzero.kubeconfig(path)
 }
 
+/// The binary with the rights of the group `restricted`.
+fn restricted(plane: &ControlPlane, space: &Namespace<'_>) -> Kzero {
+    let text = std::fs::read_to_string(plane.restricted_kubeconfig()).unwrap();
+    let own = format!("context: {{namespace: {space}, cluster");
+    assert!(text.contains("context: {cluster"), "{text}");
+    let place = bare().file(
+        "restricted.kubeconfig",
+        &text.replace("context: {cluster", &own),
+    );
+    let path = place.path("restricted.kubeconfig");
+    place.kubeconfig(path)
+}
+
 /// A profile whose `run` section is live; `rest` follows, `NS` in it is the test's namespace.
 fn live(space: &Namespace<'_>, rest: &str) -> String {
     let rest = rest.replace("NS", space.name());

@@ -6,7 +6,7 @@ use kzero_testkit::objects::{self, Object};
 use kzero_testkit::{ControlPlane, FaultProxy, Kzero, Namespace, Outcome, Signal};
 use serde_json::{Value, json};
 
-use crate::{SOON, kzero, live, said, through, until};
+use crate::{SOON, kzero, live, restricted, said, through, until};
 
 /// One run of one command.
 fn once(plane: &ControlPlane, space: &Namespace<'_>, command: &str, rest: &str) -> Outcome {
@@ -473,6 +473,92 @@ fn a_scale_step_takes_two_requests() {
                 .collect();
             assert_eq!(asked, ["GET", "PATCH"], "{command} {plural}");
         }
+    }
+}
+
+#[test]
+fn exec_needs_two_rights_and_names_the_one_that_is_missing() {
+    // S-2.18: a websocket begins with a GET, and newer servers want `create` as well.
+    let plane = ControlPlane::attach();
+    let space = plane.namespace("execright");
+    plane.apply(&objects::pod(space.name(), "p"));
+    wait_running(&plane, &space.path("api/v1", "pods/p"));
+    let place = restricted(&plane, &space).profile(&live(
+        &space,
+        "pipelines:\n  down:\n    - exec.NS/p: {container: main, command: ['true']}\n",
+    ));
+    let mut rows = vec![(json!(["create"]), "may not get pods/exec in namespace ")];
+    // Servers before 1.35 were content with `get`.
+    let version = plane.get("/version").unwrap();
+    if version["minor"].as_str().unwrap().parse::<u32>().unwrap() >= 35 {
+        rows.push((
+            json!(["get"]),
+            "forbidden to create pods/exec in namespace ",
+        ));
+    }
+    for (verbs, text) in rows {
+        let rule = json!({"apiGroups": [""], "resources": ["pods/exec"], "verbs": verbs});
+        plane.grant_restricted(space.name(), &json!([rule]));
+        place.run_with(["down"]).assert_code(3).assert_stderr(text);
+    }
+}
+
+#[test]
+fn every_kind_is_content_with_the_rights_that_its_actions_need() {
+    // S-6.16; w13 in workloads.rs has those of the scaled kinds.
+    let plane = ControlPlane::attach();
+    let space = plane.namespace("rights");
+    let user = objects::pod(space.name(), "p").with(
+        "/spec/volumes",
+        json!([{"name": "data", "persistentVolumeClaim": {"claimName": "d"}}]),
+    );
+    for object in [
+        objects::cronjob(space.name(), "c"),
+        objects::pvc(space.name(), "d"),
+        user,
+    ] {
+        plane.apply(&object);
+    }
+    wait_running(&plane, &space.path("api/v1", "pods/p"));
+    let rule = |group: &str, resource: &str, verbs: &[&str]| json!({"apiGroups": [group], "resources": [resource], "verbs": verbs});
+    let rows = [
+        (
+            "down",
+            "cronjob.NS/c",
+            vec![rule("batch", "cronjobs", &["get", "patch"])],
+        ),
+        // Its user may not be listed, and so is not named.
+        (
+            "down",
+            "pvc.NS/d",
+            vec![rule("", "persistentvolumeclaims", &["get", "delete"])],
+        ),
+        (
+            "down",
+            "exec.NS/p: {container: main, command: ['true']}",
+            vec![rule("", "pods/exec", &["get", "create"])],
+        ),
+        (
+            "up",
+            "job.NS/j: {manifest: ./j.yaml}",
+            vec![rule("batch", "jobs", &["get", "create", "delete"])],
+        ),
+        ("down", "job.NS/j", vec![rule("batch", "jobs", &["delete"])]),
+    ];
+    for (command, step, rules) in rows {
+        let place = restricted(&plane, &space)
+            .file("j.yaml", &objects::job("x", "y").to_string())
+            .profile(&live(
+                &space,
+                &format!("pipelines:\n  {command}:\n    - {step}\n"),
+            ));
+        plane.grant_restricted(space.name(), &json!([]));
+        let refused = place.run_with([command]);
+        refused
+            .assert_code(3)
+            .assert_stderr(" forbidden: user \"token-restricted\" may not ");
+        plane.grant_restricted(space.name(), &json!(rules));
+        place.run_with([command]).assert_code(0);
     }
 }
 

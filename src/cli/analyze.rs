@@ -154,7 +154,7 @@ fn analyze(app: &App, arguments: &AnalyzeArgs) -> Result<(), Failure> {
             Asked::Answered(report) => Some(report),
             Asked::Unavailable(_) | Asked::Silent(_) => None,
         };
-        let shown = document(
+        let mut shown = document(
             app,
             &profile,
             &plans,
@@ -163,12 +163,8 @@ fn analyze(app: &App, arguments: &AnalyzeArgs) -> Result<(), Failure> {
             report,
             &warnings,
         );
-        let text = app
-            .output
-            .masker()
-            .mask(&format!("{shown:#}\n"))
-            .into_owned();
-        app.output.result(&text);
+        app.output.masker().mask_json(&mut shown);
+        app.output.result(&format!("{shown:#}\n"));
     }
     result
 }

@@ -38,7 +38,7 @@ fn show(app: &App, arguments: &TargetArgs) -> Result<(), Failure> {
                 .result(&format!("{}\n", kzero_profile::slug(&target.cluster)));
         }
         TargetFormat::Json => {
-            let document = json!({
+            let mut document = json!({
                 "client_id": profile.client_id,
                 "os_user": app.environment.user,
                 "os_uid": app.environment.uid,
@@ -53,6 +53,7 @@ fn show(app: &App, arguments: &TargetArgs) -> Result<(), Failure> {
                     "environment": profile.cluster.environment,
                 },
             });
+            app.output.masker().mask_json(&mut document);
             app.output.result(&format!("{document:#}\n"));
         }
         TargetFormat::Block => {

@@ -9,6 +9,9 @@ use regex::Regex;
 /// What stands where a secret stood.
 const MASK: &str = "***";
 
+/// How much of a value is looked at again as a name.
+const LOOK_BACK: usize = 256;
+
 /// Words that make a name secret-like, in lower case.
 const SECRET_WORDS: [&str; 7] = [
     "token",
@@ -39,13 +42,13 @@ fn patterns() -> &'static [Regex] {
         let name = format!(r"[A-Za-z0-9_.\-]*(?:{word})[A-Za-z0-9_.\-]*");
         // Values: in escaped quotes (JSON inside a string), in quotes, or up to a blank.
         let quoted = r#"\\"(?P<v>(?:\\[^"]|[^"\\])*)|"(?P<w>(?:\\.|[^"\\])*)|'(?P<y>[^']*)"#;
-        let value = format!(r#"(?:{quoted}|(?P<x>[^\s"'\\][^\s]*))"#);
-        let plain = format!(r#"(?:{quoted}|(?P<x>[^\s&"'\\][^\s&]*))"#);
+        let value = format!(r#"(?:{quoted}|(?P<x>(?:[^\s"'\\]|\\[^\s"])[^\s]*))"#);
+        let plain = format!(r#"(?:{quoted}|(?P<x>(?:[^\s&"'\\]|\\[^\s"])[^\s&]*))"#);
         [
             // Bearer X, Basic X
             r"\b(?:bearer|basic)\s+(?P<v>[^\s,;]+)".to_owned(),
             // NAME=value, also inside a query
-            format!(r"{name}\s*=\s*{plain}"),
+            format!(r"{name}\s*:?=\s*{plain}"),
             format!(r"[?&](?:{query})=(?P<v>[^\s&]+)"),
             // "NAME": "value" and 'NAME': 'value'
             format!(r#"["']{name}\\?["']\s*:\s*{value}"#),
@@ -140,17 +143,46 @@ impl Masker {
         }
         if suspicious(text) {
             for pattern in patterns() {
-                for captures in pattern.captures_iter(text) {
+                let mut from = 0;
+                while let Some(captures) = pattern.captures_at(text, from) {
+                    let Some(whole) = captures.get(0) else { break };
+                    // No pattern matches nothing, so this moves on.
+                    from = whole.end();
                     let groups = ["v", "w", "x", "y"];
                     let group = groups.iter().find_map(|name| captures.name(name));
-                    let group = group.filter(|group| !group.is_empty());
-                    if let (Some(group), Some(whole)) = (group, captures.get(0)) {
-                        found.push((whole.range(), group.range()));
+                    let Some(group) = group.filter(|group| !group.is_empty()) else {
+                        continue;
+                    };
+                    found.push((whole.range(), group.range()));
+                    // What stands for a value may be a name itself: `key: password: x`.
+                    let value = group.as_str();
+                    if value.ends_with([':', '=']) || value.starts_with("--") {
+                        // Only the end of a long one, else a line of names would be read anew
+                        // for each of them.
+                        let start = group.start().max(group.end().saturating_sub(LOOK_BACK));
+                        let before = (0..start).rev().find(|at| text.is_char_boundary(*at));
+                        from = before.unwrap_or(group.start());
                     }
                 }
             }
         }
         found
+    }
+
+    /// Masks each text of a document. Masking its serialized form instead could take away
+    /// the quotes and commas around a text, and would miss a value that was escaped.
+    pub fn mask_json(&self, value: &mut serde_json::Value) {
+        use serde_json::Value;
+        match value {
+            Value::String(text) => {
+                if let Cow::Owned(masked) = self.mask(text) {
+                    *text = masked;
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.mask_json(item)),
+            Value::Object(fields) => fields.values_mut().for_each(|item| self.mask_json(item)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
     }
 
     /// `text` with each secret replaced by `***`. Masking again changes nothing more.
@@ -224,6 +256,12 @@ mod tests {
                 "POST https://hooks.slack.com/services/T0/B0/x",
                 "POST https://hooks.slack.com/***",
             ),
+            ("bad key: password: hunter2", "bad key: *** ***"),
+            ("key: token: secret: abc def", "key: *** *** *** def"),
+            ("--token --password abc", "--token *** ***"),
+            (r"password=\abc x", "password=*** x"),
+            (r"password: \abc x", "password: *** x"),
+            ("PASSWORD := abc x", "PASSWORD := *** x"),
             (
                 "POST https://discord.com/api/webhooks/1/x failed",
                 "POST https://discord.com/*** failed",
@@ -248,6 +286,38 @@ mod tests {
         ] {
             assert_eq!(masker.mask(text), text);
         }
+    }
+
+    #[test]
+    fn names_in_a_row_take_no_more_than_their_length() {
+        // Many names that are each other's values, as long as a window of script output.
+        for text in [
+            "key: ",
+            "key=",
+            "--key ",
+            "password=:key=:",
+            "a://b",
+            "token",
+        ] {
+            let begin = std::time::Instant::now();
+            let long = text.repeat(64 * 1024 / text.len());
+            assert!(Masker::default().mask(&long).len() <= long.len());
+            let elapsed = begin.elapsed();
+            assert!(elapsed.as_secs() < 10, "{text}: {elapsed:?}");
+        }
+    }
+
+    #[test]
+    fn a_document_keeps_its_form() {
+        let masker = Masker::new([r#"a"b\c"#.to_owned()]);
+        let mut document = serde_json::json!({
+            "list": ["mysql --password hunter2", r#"x a"b\c y"#, 7, null],
+        });
+        masker.mask_json(&mut document);
+        assert_eq!(
+            document,
+            serde_json::json!({"list": ["mysql --password ***", "x *** y", 7, null]})
+        );
     }
 
     #[test]

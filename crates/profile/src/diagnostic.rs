@@ -352,6 +352,7 @@ pub struct LoadError {
     source: Source,
     errors: Vec<Diagnostic>,
     warnings: Vec<Diagnostic>,
+    secrets: Vec<String>,
 }
 
 impl LoadError {
@@ -363,6 +364,7 @@ impl LoadError {
             source: Source::new(path.display().to_string(), ""),
             errors: vec![error],
             warnings: Vec::new(),
+            secrets: Vec::new(),
         }
     }
 
@@ -377,7 +379,20 @@ impl LoadError {
             source,
             errors,
             warnings,
+            secrets: Vec::new(),
         }
+    }
+
+    /// Adds the secrets that were read before and beside the errors.
+    pub(crate) fn with_secrets(mut self, secrets: Vec<String>) -> Self {
+        self.secrets = secrets;
+        self
+    }
+
+    /// Secret values that were read, for masking: a source line that is shown for one key may hold the secret of another.
+    #[must_use]
+    pub fn secrets(&self) -> &[String] {
+        &self.secrets
     }
 
     /// The absolute path tried, when the file could not be read at all.

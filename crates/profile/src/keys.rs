@@ -490,7 +490,11 @@ fn registry(reader: &mut Reader<'_>, name: &str, node: &Node) -> Option<Registry
                     .filter(|text| !text.is_empty());
             }
             "password_env" => password_env = reader.path(&label, &entry.value),
-            other => reader.unknown(other, entry.key.at, name, &REGISTRY_KEYS, Unknown::Refuse),
+            other => {
+                reader.unknown(other, entry.key.at, name, &REGISTRY_KEYS, Unknown::Refuse);
+                // A password under a misspelt key is a password.
+                reader.secret_perhaps(&entry.value);
+            }
         }
     }
     reader.secrets.extend(password.clone());
@@ -540,6 +544,10 @@ fn headers(profile: &mut Profile, reader: &mut Reader<'_>, name: &'static str, n
                 )
                 .expected("letters, digits and !#$%&'*+-.^_`|~ only"),
             );
+            // It is not used, but it is as secret as the others.
+            if let Some(value) = reader.text(name, &entry.value, true) {
+                reader.secrets.push(value.to_owned());
+            }
             continue;
         }
         let label = format!("{name}.{header}");

@@ -173,11 +173,10 @@ pub fn parse(source: Source, request: &LoadRequest<'_>) -> Result<Profile, LoadE
 
     if !reader.errors.is_empty() {
         order(&mut reader.warnings);
-        return Err(LoadError::invalid(
-            profile.source,
-            reader.errors,
-            reader.warnings,
-        ));
+        return Err(
+            LoadError::invalid(profile.source, reader.errors, reader.warnings)
+                .with_secrets(reader.secrets),
+        );
     }
     order(&mut reader.warnings);
     profile.warnings = reader.warnings;

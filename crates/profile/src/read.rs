@@ -625,7 +625,20 @@ impl<'a> Reader<'a> {
                 self.section(table, &path, value, target, unknown);
             } else {
                 self.unknown(&key.text, key.at, prefix, &children(table, prefix), unknown);
+                if prefix.starts_with("notify.") {
+                    self.secret_perhaps(value);
+                }
             }
+        }
+    }
+
+    /// Takes the text under a key that is not known for a secret, where a misspelt key may hold one. Short words are left
+    /// alone: to mask each `true` would hide more than it protects.
+    pub(crate) fn secret_perhaps(&mut self, node: &Node) {
+        if let Value::Scalar(scalar) = &node.value
+            && scalar.text.len() >= 8
+        {
+            self.secrets.push(scalar.text.to_string());
         }
     }
 

@@ -273,8 +273,10 @@ async fn decide_execution(
             Ok(Err(error)) => Some(error.to_string()),
         }
     };
+    // S-3.21: in dry-run shell execution makes no connection at all.
+    let shell = (Execution::Shell, mode == Mode::DryRun);
     match profile.run.execution {
-        Wanted::Shell => (Execution::Shell, false),
+        Wanted::Shell => shell,
         Wanted::Auto => match build().await {
             None => (Execution::Native, false),
             Some(error) => {
@@ -282,7 +284,7 @@ async fn decide_execution(
                     Level::Info,
                     format!("execution auto: using shell ({error})"),
                 );
-                (Execution::Shell, false)
+                shell
             }
         },
         Wanted::Native if mode == Mode::Live => (Execution::Native, false),

@@ -35,7 +35,7 @@ pub struct RunSettings {
     pub cleanup_timeout: Duration,
     /// Who carries workload and release steps out.
     pub execution: Execution,
-    /// In dry-run: no API client could be built.
+    /// In dry-run: nobody is asked, because no API client could be built or by shell execution.
     pub plan_only: bool,
 }
 

@@ -129,7 +129,7 @@ pub struct StepContext<'a> {
     pub settings: &'a Settings,
     /// Release steps of the profile.
     pub releases: &'a Releases,
-    /// In dry-run: no API client could be built, plan only (S-3.22).
+    /// In dry-run: nobody is asked, plan only (S-3.21, S-3.22).
     pub plan_only: bool,
 }
 

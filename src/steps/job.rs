@@ -130,6 +130,9 @@ impl JobStep {
         };
         if cx.plan_only {
             cx.act(effect, false);
+            if self.wait {
+                cx.announce_wait("job complete", &self.reference);
+            }
             return Ok(());
         }
         let client = cx.client().await?;
@@ -139,7 +142,8 @@ impl JobStep {
             match cx.call(read).await? {
                 Some(state) => {
                     self.judge(cx, &state, &hash)?;
-                    cx.act(effect, true);
+                    // Nothing could be sent under that name, so nothing was accepted.
+                    cx.act(effect, false);
                 }
                 None => {
                     let create = client.create_job(

@@ -44,7 +44,8 @@ pub struct Program {
     pub env: ChildEnv,
     /// Whether a refused bashism gets a hint at `command.shell` (S-4.7).
     pub default_shell: bool,
-    /// Whether output lines become events.
+    /// Whether output lines become events. If not, the program is asked for its standard
+    /// output, which a warning on standard error must not become a part of.
     pub streamed: bool,
 }
 
@@ -82,7 +83,8 @@ impl Scripts {
         Lines::new(self.masker.clone())
     }
 
-    /// Runs a program to its end and returns the last 64 KiB of its masked output.
+    /// Runs a program to its end and returns the last 64 KiB of its masked output, for one
+    /// that is not streamed of its standard output alone.
     ///
     /// # Errors
     ///
@@ -121,6 +123,7 @@ impl Scripts {
             err: Lines::new(self.masker.clone()),
             tail: VecDeque::new(),
             tail_size: 0,
+            answer: String::new(),
             raw: Vec::new(),
             scripts: self,
             program,
@@ -136,8 +139,10 @@ impl Scripts {
             Ended::Itself(status) => {
                 reader.drain(DRAIN).await;
                 let output = reader.finish();
+                let answer = std::mem::take(&mut reader.answer);
                 match status {
-                    Ok(status) => judge(program, status, output, &reader.raw_tail()),
+                    Ok(status) => judge(program, status, output, &reader.raw_tail())
+                        .map(|output| if program.streamed { output } else { answer }),
                     Err(error) => Err(start_error(program, &error)),
                 }
             }
@@ -336,6 +341,8 @@ struct Reader<'a> {
     /// Bytes in `tail`, one more a line: an empty line counts too, else there would be no
     /// bound on their number.
     tail_size: usize,
+    /// Standard output of a program that is not streamed, at most [`TAIL`] bytes.
+    answer: String,
     /// The end of the unmasked output, which is only judged (S-3.18) and never passed on: a
     /// mask must not hide the words by which a failure is classed.
     raw: Vec<u8>,
@@ -406,7 +413,19 @@ impl Reader<'_> {
         } else {
             self.err.push(bytes)
         };
+        if from_out {
+            self.answer(&lines);
+        }
         self.pass(lines);
+    }
+
+    fn answer(&mut self, lines: &[String]) {
+        for line in lines {
+            if !self.program.streamed && self.answer.len() + line.len() < TAIL {
+                self.answer.push_str(line);
+                self.answer.push('\n');
+            }
+        }
     }
 
     /// The last 64 KiB as they came.
@@ -435,6 +454,7 @@ impl Reader<'_> {
     /// Passes on what had no line end, and returns the tail.
     fn finish(&mut self) -> String {
         let mut lines = self.out.finish();
+        self.answer(&lines);
         lines.extend(self.err.finish());
         self.pass(lines);
         self.tail.make_contiguous().join("\n")

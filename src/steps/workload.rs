@@ -213,7 +213,15 @@ impl Workload {
             let live = cx
                 .child(&get, &format!("waiting rollout {}", self.reference))
                 .await?;
-            self.size(live.trim().parse().unwrap_or(0))
+            let live = live.trim();
+            if live.is_empty() {
+                self.size(0)
+            } else {
+                let live = live.parse().map_err(|_| {
+                    StepError::permanent(format!("{}: no size in what it wrote: {live}", get.shown))
+                })?;
+                self.size(live)
+            }
         } else {
             self.size(0)
         };

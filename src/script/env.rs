@@ -30,6 +30,17 @@ const TABLE: [&str; 18] = [
     "KZERO_ERROR",
 ];
 
+/// The longest error that is passed on. The system refuses to start a child with a longer
+/// variable, and the alert would be lost with it.
+const ERROR: usize = 32 * 1024;
+
+fn shortened(text: &str) -> &str {
+    let end = (0..=ERROR.min(text.len()))
+        .rev()
+        .find(|at| text.is_char_boundary(*at));
+    &text[..end.unwrap_or(0)]
+}
+
 /// Variables of step scripts.
 #[derive(Debug, Clone, Default)]
 pub struct StepVariables {
@@ -108,7 +119,7 @@ impl ChildEnv {
         child.set("KZERO_PHASE", phase.map(Phase::word));
         child.set("KZERO_HOOK", Some(hook.name));
         child.set("KZERO_FAILED_STEP", hook.failed_step.as_deref());
-        child.set("KZERO_ERROR", hook.error.as_deref());
+        child.set("KZERO_ERROR", hook.error.as_deref().map(shortened));
         child
     }
 
@@ -147,5 +158,20 @@ impl ChildEnv {
     /// The variables, sorted by name.
     pub fn variables(&self) -> &BTreeMap<OsString, OsString> {
         &self.base
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ERROR, shortened};
+
+    #[test]
+    fn an_error_is_cut_to_what_a_child_can_be_started_with() {
+        // S-3.25: the alert must start whatever the error was.
+        assert_eq!(shortened("é"), "é");
+        let cut = shortened(&"é".repeat(200_000)).len();
+        assert!(cut <= ERROR && cut > ERROR - 4);
+        let odd = format!("a{}", "é".repeat(200_000));
+        assert_eq!(shortened(&odd).len(), ERROR - 1);
     }
 }

@@ -95,10 +95,19 @@ impl App {
             .kubeconfig
             .as_ref()
             .map(|path| path.display().to_string());
+        // A variable whose value is no text would else count as unset, and the profile's own
+        // value would be used unnoticed (S-1.18).
+        let unreadable = std::cell::RefCell::new(std::collections::BTreeSet::new());
         let request = LoadRequest {
             path: &path,
             explicit: self.flags.config.is_some(),
-            env: &|name| self.environment.text(name),
+            env: &|name| {
+                let text = self.environment.text(name);
+                if text.is_none() && self.environment.raw(name).is_some_and(|v| !v.is_empty()) {
+                    unreadable.borrow_mut().insert(name.to_owned());
+                }
+                text
+            },
             kinds: &kinds,
             flags: Overrides {
                 dry_run,
@@ -106,8 +115,18 @@ impl App {
                 kubeconfig: kubeconfig.as_deref(),
             },
         };
-        let profile =
-            kzero_profile::load(&request).map_err(|error| Failure::Config(error.to_string()))?;
+        let loaded = kzero_profile::load(&request);
+        if !unreadable.borrow().is_empty() {
+            let names = unreadable.borrow().iter().cloned().collect::<Vec<_>>();
+            return Err(Failure::Config(format!(
+                "{}: the value is not UTF-8",
+                names.join(", ")
+            )));
+        }
+        let profile = loaded.map_err(|error| {
+            let masker = Masker::new(error.secrets().iter().cloned());
+            Failure::Config(masker.mask(&error.to_string()).into_owned())
+        })?;
         let masker = Masker::new(profile.secrets.iter().cloned());
         self.output
             .configure(profile.client_id.clone(), masker, self.colour(&profile));

@@ -1,10 +1,13 @@
 //! Faults that were found by trying to break kzero, each kept from coming back.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::time::Duration;
 
 use kzero_testkit::MiniApi;
+use serde_json::Value;
 
-use crate::{kzero, live};
+use crate::{dry, kzero, live};
 
 #[test]
 fn a_script_that_never_stops_writing_is_still_timed_out() {
@@ -47,4 +50,137 @@ fn a_script_that_floods_nul_and_invalid_bytes_is_passed_on() {
         .run()
         .assert_code(0)
         .assert_stdout("end\n");
+}
+
+#[test]
+fn a_document_with_secrets_in_it_stays_json() {
+    // S-4.16, S-6.14: a mask takes the secret, not the quotes and commas around it.
+    let api = MiniApi::start_blocking();
+    let place = kzero().cluster(&api).profile(&dry(
+        "notify: {webhook: {url: \"https://h.example/a\\\"b\\\\CANARY\"}}\npipelines:\n  down:\n    \
+         - exec.a/b: {container: c, command: [mysql, --password, CANARY]}\n    \
+         - exec.a/b: {container: c, command: [sh, \"TOKEN=CANARY\"]}\n    \
+         - exec.a/b: {container: c, command: ['https://h.example/a\"b\\CANARY']}\n",
+    ));
+    let outcome = place.run_with(["analyze", "-o", "json"]);
+    let document: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(
+        document["down"][0]["detail"],
+        "exec a/b container=c: mysql --password ***"
+    );
+    assert!(!outcome.stdout.contains("CANARY"), "{}", outcome.stdout);
+}
+
+#[test]
+fn a_password_in_the_servers_address_is_not_in_the_target_document() {
+    // S-4.16
+    let kubeconfig = "apiVersion: v1\nkind: Config\ncurrent-context: c\n\
+         contexts: [{name: c, context: {cluster: k, user: u}}]\n\
+         clusters: [{name: k, cluster: {server: \"https://ops:CANARY@127.0.0.1:1\"}}]\n\
+         users: [{name: u, user: {token: CANARY}}]\n";
+    let place = kzero()
+        .profile(&dry("pipelines: {down: []}\n"))
+        .file("kc", kubeconfig)
+        .args(["--kubeconfig", "kc"]);
+    for output in ["json", "block"] {
+        let outcome = place.run_with(["target", "-o", output, "--kubeconfig", "kc"]);
+        outcome
+            .assert_code(0)
+            .assert_stdout("https://***@127.0.0.1:1");
+        assert!(!outcome.stdout.contains("CANARY"), "{}", outcome.stdout);
+    }
+}
+
+#[test]
+fn a_profile_error_shows_no_secret_of_the_line() {
+    // S-1.12 shows the line, S-4.16 masks what is secret in it.
+    for line in [
+        "notify: {webhook: {headers: {X-Auth: CANARY, \"X Auth\": CANARY, Z: [1]}, hedders: {}}}",
+        "notify: {webhook: {headers: {\"X Auth\": CANARY}}}",
+        "helm: {registries: [{host: a, username: u, pasword: CANARY-1}]}",
+        "notify: {slack: {webhook_url: CANARY}}",
+        "notify: {pagerduty: {routing_kee: CANARY-1}}",
+        "notify: {pagerduty: {routing_key: [CANARY]}}",
+    ] {
+        let outcome = kzero()
+            .profile(&dry(&format!("{line}\npipelines: {{down: [3]}}\n")))
+            .args(["analyze"])
+            .run();
+        outcome.assert_code(1);
+        assert!(!outcome.stderr.contains("CANARY"), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_dry_run_of_shell_execution_makes_no_connection() {
+    // S-3.21
+    let api = MiniApi::start_blocking();
+    let outcome = kzero()
+        .cluster(&api)
+        .profile(
+            "schema_version: \"1.0\"\nrun: {mode: dry-run, execution: shell}\npipelines:\n  down:\n    \
+             - cronjob.a/b\n    - pvc.a/b\n    - job.a/b\n    - deployment.a/b\n  up:\n    \
+             - cronjob.a/b\n    - job.a/b: {manifest: j.yaml}\n    - statefulset.a/b\n",
+        )
+        .file(
+            "j.yaml",
+            "apiVersion: batch/v1\nkind: Job\nmetadata: {name: b}\nspec: {}\n",
+        )
+        .args(["reset"])
+        .run();
+    outcome
+        .assert_code(0)
+        .assert_stdout("[dry-run] patch cronjob spec.suspend=true cronjob.a/b\n")
+        .assert_stdout("[dry-run] create job from manifest j.yaml (wait_for_complete=true)\n")
+        .assert_stdout("[dry-run] would wait for job complete job.a/b (timeout 5m0s)\n")
+        .assert_stdout("[dry-run] pipeline up step 2: statefulset.a/b\n");
+    assert_eq!(api.requests().len(), 0, "{:?}", api.requests());
+}
+
+#[test]
+fn a_warning_of_kubectl_is_not_taken_for_a_size_of_0() {
+    // S-D.12: an `up` never shrinks what is up.
+    let api = MiniApi::start_blocking();
+    let kubectl = "echo \"$*\" >>calls\necho 'Warning: v1 is old, use 2' >&2\n\
+         case $1 in get) printf 5 ;; esac\n";
+    let profile = "schema_version: \"1.0\"\nrun: {mode: live, execution: shell}\n\
+         command: {kubectl: ./kubectl}\npipelines:\n  up:\n    - deployment.a/b\n";
+    let place = kzero()
+        .cluster(&api)
+        .profile(profile)
+        .script("kubectl", kubectl)
+        .args(["up"]);
+    place.run().assert_code(0);
+    assert!(
+        place
+            .read("calls")
+            .contains("scale deployment/b -n a --replicas 5"),
+        "{}",
+        place.read("calls")
+    );
+    let place = kzero()
+        .cluster(&api)
+        .profile(profile)
+        .script("kubectl", "echo \"$*\" >>calls\necho what\n")
+        .args(["up"]);
+    place
+        .run()
+        .assert_code(3)
+        .assert_stderr("no size in what it wrote: what");
+    assert!(!place.read("calls").contains("scale"));
+}
+
+#[test]
+fn a_variable_that_is_no_text_is_an_error_that_names_it() {
+    // S-1.18: it must not count as unset.
+    let place = kzero().profile(&live("pipelines: {down: []}\n")).env(
+        "KZERO_RUN_MODE",
+        OsString::from_vec(b"dry-run\xff".to_vec()),
+    );
+    for command in ["analyze", "down"] {
+        place
+            .run_with([command])
+            .assert_code(1)
+            .assert_stderr("KZERO_RUN_MODE: the value is not UTF-8");
+    }
 }

@@ -42,7 +42,11 @@ fn problem(file: &NeededFile, profile: &Path) -> Option<String> {
     }
     // People keep scripts beside the profile and start kzero elsewhere.
     let beside = profile.parent().map(|folder| folder.join(&file.written));
-    if let Some(beside) = beside.filter(|beside| beside != path && beside.is_file()) {
+    let same = |beside: &Path| match (beside.canonicalize(), path.canonicalize()) {
+        (Ok(one), Ok(two)) => one == two,
+        _ => false,
+    };
+    if let Some(beside) = beside.filter(|beside| beside.is_file() && !same(beside)) {
         let folder = profile.parent().unwrap_or(Path::new("."));
         text.push_str(&format!(
             "\nhint: {} lies beside the profile; paths are relative to the process directory: use \

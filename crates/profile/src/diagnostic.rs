@@ -1,7 +1,7 @@
 //! Places in a file, what is wrong there, and how that is shown (S-1.12).
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The most errors shown for one file (S-1.12).
 pub const MAX_SHOWN: usize = 20;
@@ -348,11 +348,11 @@ fn without_addresses(line: &str) -> String {
 /// `… and N more`; for a file that could not be read it names the absolute path tried.
 #[derive(Clone)]
 pub struct LoadError {
-    path: Option<PathBuf>,
+    path: Option<Box<Path>>,
     source: Source,
     errors: Vec<Diagnostic>,
-    warnings: Vec<Diagnostic>,
-    secrets: Vec<String>,
+    warnings: Box<[Diagnostic]>,
+    secrets: Box<[String]>,
 }
 
 impl LoadError {
@@ -360,11 +360,11 @@ impl LoadError {
         let mut error = Diagnostic::error_outside(message);
         error.hint = hint;
         Self {
-            path: Some(path.to_owned()),
+            path: Some(path.into()),
             source: Source::new(path.display().to_string(), ""),
             errors: vec![error],
-            warnings: Vec::new(),
-            secrets: Vec::new(),
+            warnings: Box::default(),
+            secrets: Box::default(),
         }
     }
 
@@ -378,14 +378,14 @@ impl LoadError {
             path: None,
             source,
             errors,
-            warnings,
-            secrets: Vec::new(),
+            warnings: warnings.into_boxed_slice(),
+            secrets: Box::default(),
         }
     }
 
     /// Adds the secrets that were read before and beside the errors.
     pub(crate) fn with_secrets(mut self, secrets: Vec<String>) -> Self {
-        self.secrets = secrets;
+        self.secrets = secrets.into_boxed_slice();
         self
     }
 

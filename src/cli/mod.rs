@@ -62,6 +62,19 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn dispatch(cli: Cli, environment: Environment, name: &str) -> ExitCode {
     let output = app::output(&cli);
+    let code = execute(cli, environment, name, output.clone());
+    // A result that did not arrive is none: half a profile of `init`, say.
+    match output.lost() {
+        Some(error) => {
+            let text = format!("cannot write to standard output: {error}");
+            final_error(&Failure::Config(text), &output);
+            ExitCode::from(1)
+        }
+        None => code,
+    }
+}
+
+fn execute(cli: Cli, environment: Environment, name: &str, output: Output) -> ExitCode {
     if cli.global.print_sample_config {
         output.result(SAMPLE);
         return ExitCode::SUCCESS;

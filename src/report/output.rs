@@ -51,6 +51,8 @@ struct Context {
 pub struct Output {
     context: Arc<Mutex<Context>>,
     closed: Arc<Mutex<(bool, bool)>>,
+    /// Why a result could not be written, unless its reader went away.
+    lost: Arc<Mutex<Option<String>>>,
 }
 
 impl Output {
@@ -63,6 +65,7 @@ impl Output {
         Self {
             context: Arc::new(Mutex::new(context)),
             closed: Arc::default(),
+            lost: Arc::default(),
         }
     }
 
@@ -127,7 +130,21 @@ impl Output {
     /// Writes a result that is no line: a document, a script, a version. Not masked,
     /// not levelled.
     pub fn result(&self, text: &str) {
-        self.raw(Stream::Stdout, text);
+        if let Err(error) = put(io::stdout().lock(), text)
+            && error.kind() != io::ErrorKind::BrokenPipe
+        {
+            let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+            lost.get_or_insert_with(|| error.to_string());
+        }
+    }
+
+    /// Why a result did not arrive as a whole, such as a full disk. A reader that closed the
+    /// pipe early has what it wanted and is no reason (S-3.29).
+    pub fn lost(&self) -> Option<String> {
+        self.lost
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn raw(&self, stream: Stream, text: &str) {
@@ -154,8 +171,19 @@ fn client_id_text(value: &str) -> String {
     }
 }
 
+/// What an API server, a pod's log or a profile says may hold control characters, which a
+/// terminal would obey. Output of scripts has been cleaned before.
+fn harmless(text: String) -> String {
+    let harmful = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if text.contains(harmful) {
+        text.replace(harmful, "\u{fffd}")
+    } else {
+        text
+    }
+}
+
 fn text(record: &Record, context: &Context, colour: bool) -> String {
-    let mut body = context.masker.mask(&record.text).into_owned();
+    let mut body = harmless(context.masker.mask(&record.text).into_owned());
     if record.bare {
         body.push('\n');
         return body;
@@ -235,7 +263,15 @@ fn json_line(record: &Record, context: &Context, command: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::client_id_text;
+    use super::{client_id_text, harmless};
+
+    #[test]
+    fn control_characters_do_not_reach_a_terminal() {
+        assert_eq!(
+            harmless("a\u{1b}[31mb\r\u{0}\u{9b}c\td\ne".into()),
+            "a\u{fffd}[31mb\u{fffd}\u{fffd}\u{fffd}c\td\ne"
+        );
+    }
 
     #[test]
     fn a_client_id_is_quoted_only_when_it_must_be() {

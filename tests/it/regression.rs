@@ -184,3 +184,40 @@ fn a_variable_that_is_no_text_is_an_error_that_names_it() {
             .assert_stderr("KZERO_RUN_MODE: the value is not UTF-8");
     }
 }
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the program starts with a stdout of the test's own"
+)]
+fn a_result_that_a_full_disk_swallows_is_a_failure() {
+    // Half a profile of `init` with exit 0 would be taken for a whole one.
+    let folder = tempfile::TempDir::new().unwrap();
+    std::fs::write(
+        folder.path().join("kzero.yaml"),
+        dry("pipelines: {down: []}\n"),
+    )
+    .unwrap();
+    for arguments in [
+        &["--print-sample-config"][..],
+        &["version"],
+        &["completion", "bash"],
+        &["analyze", "-o", "json"],
+    ] {
+        let full = std::fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .unwrap();
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_kzero"))
+            .args(arguments)
+            .current_dir(folder.path())
+            .env("HOME", folder.path())
+            .env_remove("KUBECONFIG")
+            .stdout(full)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(text.contains("cannot write to standard output"), "{text}");
+    }
+}

@@ -1,6 +1,7 @@
 //! What the cluster says of a profile's steps: what is there, and how large (S-6.11, S-6.13).
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use futures::StreamExt;
 use kzero_cluster::{Budget, Cluster, ClusterError, ErrorClass, Parked};
@@ -11,6 +12,8 @@ use crate::steps::Subject;
 
 /// Questions under way at once.
 const AT_ONCE: usize = 8;
+/// How long one answer may take, a server's wish to be left alone for a while included.
+const ANSWER: Duration = Duration::from_secs(30);
 
 /// One line of the cluster validation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,14 +91,14 @@ pub async fn inspect(
             order.push((step.label.clone(), subject, step));
         }
     }
-    let answers: Vec<(String, Result<Found, ClusterError>)> =
-        futures::stream::iter(&order)
-            .map(|(label, subject, _)| async move {
-                (label.clone(), ask(cluster, subject, budget).await)
-            })
-            .buffered(AT_ONCE)
-            .collect()
-            .await;
+    let answers: Vec<(String, Result<Found, ClusterError>)> = futures::stream::iter(&order)
+        .map(|(label, subject, _)| async move {
+            let budget = budget.child("answer limit 30s", ANSWER);
+            (label.clone(), ask(cluster, subject, &budget).await)
+        })
+        .buffered(AT_ONCE)
+        .collect()
+        .await;
     let mut found: BTreeMap<String, Found> = BTreeMap::new();
     let mut report = LiveReport::default();
     for ((label, answer), (_, subject, step)) in answers.into_iter().zip(&order) {
@@ -127,7 +130,8 @@ pub async fn inspect(
             parked.push(object);
         }
     }
-    report.owners = cluster.park_undoers(&parked, budget).await;
+    let budget = budget.child("answer limit 30s", ANSWER);
+    report.owners = cluster.park_undoers(&parked, &budget).await;
     Ok(report)
 }
 

@@ -7,12 +7,16 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::time::Duration;
 
 use kzero_cluster::{Budget, NamespaceInventory, Observer, ScaleKind, WorkloadEntry};
 
 use super::app::{App, runtime};
 use super::args::InitArgs;
 use crate::exit::Failure;
+
+/// How long reading may take; nobody waits longer for a sketch.
+const READING: Duration = Duration::from_secs(2 * 60);
 
 /// Words in a name or image that make a workload look like one that keeps data.
 const DATA_WORDS: [&str; 33] = [
@@ -109,7 +113,8 @@ pub(super) fn run(app: &App, arguments: &InitArgs) -> Result<(), Failure> {
     let runtime = runtime()?;
     let inventory = runtime.block_on(async {
         let cluster = resolved.connect(observer).await?;
-        cluster.inventory(&namespaces, &Budget::unlimited()).await
+        let budget = Budget::new("init limit 2m0s", READING);
+        cluster.inventory(&namespaces, &budget).await
     });
     runtime.shutdown_background();
     let inventory = inventory.map_err(|error| Failure::Cluster(error.to_string()))?;

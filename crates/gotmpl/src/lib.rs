@@ -1,0 +1,45 @@
+//! Go's `text/template` with sprig's functions, in Rust, byte for byte.
+//!
+//! Duty: parse templates and render them with data, as Go 1.26 and sprig 3.3 do, error messages included. The crate is
+//! pure: clock, randomness, time zones and name service come in through [`Ambient`], files and networks are never
+//! touched. It is safe against hostile templates: [`Limits`] bound depth, steps and memory, and no input makes it panic.
+//!
+//! - [`TemplateSet`] holds templates that may call each other; [`TemplateSet::parse`] adds files,
+//!   [`TemplateSet::render`] executes one. [`render`] does both for a single text.
+//! - [`Value`] is what templates see: typed numbers, byte strings, shared lists and maps, and [`Object`]s of the host.
+//! - [`FuncMap`] names the functions; [`FuncMap::sprig`] has all of sprig's, [`FuncMap::add`] takes closures, which
+//!   may render templates themselves through their [`Cx`].
+//!
+//! ```
+//! use kzero_gotmpl::{Still, Value, render};
+//!
+//! let data = Value::map([("name", Value::from("web")), ("ports", Value::list(vec![Value::Int(80)]))]);
+//! let text = "{{ .name }}:{{ range .ports }} {{ . }}{{ end }}";
+//! assert_eq!(render("t", text, &data, &Still::new(0, 0))?, "web: 80");
+//! # Ok::<(), Box<kzero_gotmpl::TemplateError>>(())
+//! ```
+
+#![expect(dead_code, reason = "the families of functions that follow use them")]
+
+mod ambient;
+mod ast;
+mod builtins;
+mod error;
+mod exec;
+mod func;
+mod gofmt;
+mod lex;
+mod number;
+mod parse;
+mod sprig;
+mod template;
+mod text;
+mod utf8;
+mod value;
+
+pub use ambient::{Ambient, Instant, Offset, Still};
+pub use error::{ErrorKind, FuncError, TemplateError};
+pub use func::{Cx, FuncDef, FuncMap, MethodDef, Native, NativeMethod, Param};
+pub use template::{Limits, MissingKey, TemplateSet, render};
+pub use text::Str;
+pub use value::{Elem, Kind, List, Map, NamedType, Object, Value};

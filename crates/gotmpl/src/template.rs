@@ -1,0 +1,283 @@
+//! Sets of templates that know each other.
+//!
+//! Duty: parse files into a set, find templates by name, and render one within bounds.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use crate::ambient::Ambient;
+use crate::ast::Tree;
+use crate::error::TemplateError;
+use crate::exec;
+use crate::func::{Cx, FuncMap};
+use crate::parse;
+use crate::text::{Str, live_bytes};
+use crate::value::Value;
+
+/// What a missing key of a map gives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MissingKey {
+    /// Go's default: no value, whose fields are no values either.
+    #[default]
+    Invalid,
+    /// The zero of the map's element type: nil where elements are any values, so that a field of it is an error.
+    /// Helm renders so.
+    Zero,
+    /// An error. Helm's `--strict` does so.
+    Error,
+}
+
+/// Bounds of one rendering. Reaching one is an error of kind [`crate::ErrorKind::Limit`].
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How deep templates may call each other.
+    pub depth: u32,
+    /// How many steps may be made: about one for each node, element and hundred bytes handled.
+    pub steps: u64,
+    /// How many bytes all living values and texts may hold together.
+    pub memory: usize,
+}
+
+impl Default for Limits {
+    /// Far beyond real charts, and within two seconds and 512 MiB.
+    fn default() -> Self {
+        Self {
+            depth: 10_000,
+            steps: 20_000_000,
+            memory: 384 << 20,
+        }
+    }
+}
+
+/// Templates that may call each other by name, parsed with the same functions.
+///
+/// A [`child`](Self::child) sees the templates of its parent and may add or replace some without changing it.
+#[derive(Clone, Debug)]
+pub struct TemplateSet {
+    name: Rc<str>,
+    funcs: Rc<FuncMap>,
+    missing_key: MissingKey,
+    parent: Option<Rc<TemplateSet>>,
+    own: HashMap<Str, Rc<Tree>>,
+}
+
+impl TemplateSet {
+    /// An empty set. Its name shows in messages about templates that are not there.
+    #[must_use]
+    pub fn new(name: &str, funcs: FuncMap) -> Self {
+        Self {
+            name: Rc::from(name),
+            funcs: Rc::new(funcs),
+            missing_key: MissingKey::default(),
+            parent: None,
+            own: HashMap::new(),
+        }
+    }
+
+    /// Says what missing keys give.
+    #[must_use]
+    pub fn missing_key(mut self, missing_key: MissingKey) -> Self {
+        self.missing_key = missing_key;
+        self
+    }
+
+    /// A set on top of this one, as cheap as counting a reference.
+    #[must_use]
+    pub fn child(self: &Rc<Self>) -> Self {
+        Self {
+            name: Rc::clone(&self.name),
+            funcs: Rc::clone(&self.funcs),
+            missing_key: self.missing_key,
+            parent: Some(Rc::clone(self)),
+            own: HashMap::new(),
+        }
+    }
+
+    /// The name of the set.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Parses a file into the set: the file itself and all it defines. A later definition replaces an earlier one unless
+    /// it holds nothing but space.
+    ///
+    /// # Errors
+    /// The text is no template; the set is then as before.
+    pub fn parse(&mut self, file: &str, text: impl Into<Str>) -> Result<(), Box<TemplateError>> {
+        let trees = parse::parse(file, &text.into(), &self.funcs)?;
+        for (name, tree) in trees {
+            if tree.is_empty() && self.find(&name).is_some() {
+                continue;
+            }
+            self.own.insert(name, tree);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn find(&self, name: &[u8]) -> Option<&Tree> {
+        let mut set = self;
+        loop {
+            if let Some(tree) = set.own.get(name) {
+                return Some(tree);
+            }
+            set = set.parent.as_deref()?;
+        }
+    }
+
+    /// Whether a template of this name is there.
+    #[must_use]
+    pub fn contains(&self, name: &str) -> bool {
+        self.find(name.as_bytes()).is_some()
+    }
+
+    /// The names of all templates, sorted.
+    #[must_use]
+    pub fn names(&self) -> Vec<Str> {
+        let mut names = Vec::new();
+        let mut set = Some(self);
+        while let Some(here) = set {
+            names.extend(here.own.keys().cloned());
+            set = here.parent.as_deref();
+        }
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    pub(crate) fn missing(&self) -> MissingKey {
+        self.missing_key
+    }
+
+    /// Renders one template with some data.
+    ///
+    /// # Errors
+    /// There is no such template, it fails, or a bound is reached.
+    pub fn render(
+        &self,
+        name: &str,
+        data: &Value,
+        ambient: &dyn Ambient,
+        limits: &Limits,
+    ) -> Result<Vec<u8>, Box<TemplateError>> {
+        let run = Run::new(ambient, limits);
+        let cx = Cx {
+            run: &run,
+            set: self,
+            depth: 0,
+        };
+        match self.find(name.as_bytes()) {
+            Some(tree) => exec::execute(cx, tree, data),
+            None => Err(Box::new(TemplateError {
+                kind: crate::error::ErrorKind::Exec,
+                file: name.to_owned(),
+                template: name.to_owned(),
+                line: 0,
+                column: 0,
+                context: String::new(),
+                reason: "no such template".to_owned(),
+                inner: None,
+                message: format!(
+                    "template: no template {} associated with template {}",
+                    crate::number::quoted(name.as_bytes()),
+                    crate::number::quoted(self.name.as_bytes()),
+                ),
+            })),
+        }
+    }
+}
+
+/// Parses and renders a single template with sprig's functions.
+///
+/// # Errors
+/// The text is no template, it fails, or a bound of the default [`Limits`] is reached.
+pub fn render(
+    name: &str,
+    text: &str,
+    data: &Value,
+    ambient: &dyn Ambient,
+) -> Result<String, Box<TemplateError>> {
+    let mut set = TemplateSet::new(name, FuncMap::sprig());
+    set.parse(name, text)?;
+    let out = set.render(name, data, ambient, &Limits::default())?;
+    Ok(String::from_utf8(out)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
+/// One rendering: what it may use and what it has used.
+pub(crate) struct Run<'r> {
+    pub(crate) ambient: &'r dyn Ambient,
+    limits: Limits,
+    steps: Cell<u64>,
+    next_check: Cell<u64>,
+    base: usize,
+    /// Bytes written that are no values yet.
+    pending: Cell<usize>,
+}
+
+/// How many steps pass between two looks at the memory held.
+const CHECK_EVERY: u64 = 256;
+
+impl<'r> Run<'r> {
+    fn new(ambient: &'r dyn Ambient, limits: &Limits) -> Self {
+        Self {
+            ambient,
+            limits: *limits,
+            steps: Cell::new(0),
+            next_check: Cell::new(CHECK_EVERY),
+            base: live_bytes(),
+            pending: Cell::new(0),
+        }
+    }
+
+    pub(crate) fn spend(&self, steps: u64) -> Result<(), String> {
+        let used = self.steps.get().saturating_add(steps);
+        self.steps.set(used);
+        if used >= self.next_check.get() {
+            self.next_check.set(used.saturating_add(CHECK_EVERY));
+            if used > self.limits.steps {
+                return Err(format!(
+                    "rendering takes more than {} steps",
+                    self.limits.steps
+                ));
+            }
+            self.reserve(0)?;
+        }
+        Ok(())
+    }
+
+    /// Bytes held beyond what was there before the rendering.
+    fn held(&self) -> usize {
+        live_bytes()
+            .saturating_sub(self.base)
+            .saturating_add(self.pending.get())
+    }
+
+    pub(crate) fn reserve(&self, bytes: usize) -> Result<(), String> {
+        if self.held().saturating_add(bytes) > self.limits.memory {
+            return Err(format!(
+                "rendering holds more than {} bytes",
+                self.limits.memory
+            ));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn room(&self) -> usize {
+        self.limits.memory.saturating_sub(self.held())
+    }
+
+    /// Counts output that is being written; negative when it is done.
+    pub(crate) fn add_pending(&self, bytes: usize) {
+        self.pending.set(self.pending.get().saturating_add(bytes));
+    }
+
+    pub(crate) fn sub_pending(&self, bytes: usize) {
+        self.pending.set(self.pending.get().saturating_sub(bytes));
+    }
+
+    pub(crate) fn depth_limit(&self) -> u32 {
+        self.limits.depth
+    }
+}

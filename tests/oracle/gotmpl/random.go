@@ -1,0 +1,3 @@
+package main
+
+func randomTemplates(seed int64, count int) []string { return nil }

@@ -221,3 +221,55 @@ fn a_result_that_a_full_disk_swallows_is_a_failure() {
         assert!(text.contains("cannot write to standard output"), "{text}");
     }
 }
+
+/// An API server that answers /version and then, whatever it is asked, never stops.
+fn endless_api() -> std::net::SocketAddr {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            std::thread::spawn(move || {
+                let mut request = [0; 8192];
+                while let Ok(count) = stream.read(&mut request) {
+                    if count == 0 {
+                        return;
+                    }
+                    let text = String::from_utf8_lossy(&request[..count]);
+                    if text.starts_with("GET /version") {
+                        let body = r#"{"major":"1","minor":"36","gitVersion":"v1.36.0"}"#;
+                        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
+                        let length = body.len();
+                        let _ = write!(stream, "{head}content-length: {length}\r\n\r\n{body}");
+                        continue;
+                    }
+                    let head = "HTTP/1.1 200 OK\r\ncontent-length: 999999999999\r\n\r\n\"";
+                    let mut sent = stream.write_all(head.as_bytes());
+                    while sent.is_ok() {
+                        sent = stream.write_all(&[b'a'; 65536]);
+                    }
+                }
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn an_answer_without_end_does_not_fill_the_memory() {
+    let address = endless_api();
+    let kubeconfig = format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: c\n\
+         contexts: [{{name: c, context: {{cluster: k, user: u}}}}]\n\
+         clusters: [{{name: k, cluster: {{server: \"http://{address}\"}}}}]\n\
+         users: [{{name: u, user: {{}}}}]\n"
+    );
+    kzero()
+        .profile(&live("pipelines:\n  down:\n    - deployment.a/b\n"))
+        .file("kc", &kubeconfig)
+        .args(["down", "--kubeconfig", "kc"])
+        .run()
+        .assert_code(3)
+        .assert_stderr("cannot read the API server's answer to get deployments/scale: it is larger than 64 MiB");
+}

@@ -27,6 +27,9 @@ use crate::{
     object::ApplyMode,
 };
 
+/// The largest answer that is read. A page of a list has 500 objects of at most 1.5 MiB each in
+/// theory, and a few MiB in practice; what never ends must not fill the memory.
+const ANSWER_LIMIT: usize = 64 << 20;
 /// Time for one request, from sending to the end of the answer (S-D.8).
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 const REQUEST_LABEL: &str = "request limit 30s";
@@ -355,13 +358,26 @@ impl Cluster {
         response: Response<Body>,
         limit: &Budget,
     ) -> Result<Bytes, ClusterError> {
-        let collected = limit
-            .run(response.into_body().collect())
+        let read = async {
+            let mut body = response.into_body();
+            let mut bytes = Vec::new();
+            while let Some(frame) = body.frame().await {
+                let frame = frame.map_err(|error| self.transport(&call.operation, &error))?;
+                let Ok(data) = frame.into_data() else {
+                    continue;
+                };
+                if bytes.len() + data.len() > ANSWER_LIMIT {
+                    let why = format!("it is larger than {} MiB", ANSWER_LIMIT >> 20);
+                    return Err(ClusterError::unreadable(&call.operation, why));
+                }
+                bytes.extend_from_slice(&data);
+            }
+            Ok(Bytes::from(bytes))
+        };
+        limit
+            .run(read)
             .await
-            .map_err(|_| self.timed_out(call, limit))?;
-        collected
-            .map(http_body_util::Collected::to_bytes)
-            .map_err(|error| self.transport(&call.operation, &error))
+            .map_err(|_| self.timed_out(call, limit))?
     }
 
     /// Makes sure that a usable credential is in place; returns its generation.

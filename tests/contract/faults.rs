@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use kzero_testkit::objects::{self, Object};
-use kzero_testkit::{ControlPlane, Fault, FaultProxy, Kzero, Namespace, Outcome, Rule};
+use kzero_testkit::{ControlPlane, Fault, FaultProxy, Kzero, Namespace, Outcome, Rule, Signal};
 use serde_json::{Value, json};
 
 use crate::{SOON, bare, live, said, through, until};
@@ -625,6 +625,20 @@ fn a_plugin_that_hangs_or_fails_ends_the_run() {
     outcome
         .assert_code(3)
         .assert_stderr("run.operation_timeout 2s");
+    assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
+    let place = with_plugin(&plane, &space, None, "sleep 100", "").profile(&live(&space, PARK));
+    let running = place.spawn_with(["down"]);
+    until("the plugin runs", || place.path("calls").exists());
+    running.signal(Signal::TERM);
+    let outcome = running.wait();
+    outcome
+        .assert_code(3)
+        .assert_stderr("interrupted (signal received)");
+    assert!(
+        outcome.elapsed < Duration::from_secs(15),
+        "{:?}",
+        outcome.elapsed
+    );
     assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
     assert_eq!(
         plane

@@ -223,10 +223,8 @@ fn a_result_that_a_full_disk_swallows_is_a_failure() {
 }
 
 /// An API server that answers /version and then, whatever it is asked, never stops.
-fn endless_api() -> std::net::SocketAddr {
+fn endless_api(listener: std::net::TcpListener) {
     use std::io::{Read, Write};
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { return };
@@ -253,12 +251,13 @@ fn endless_api() -> std::net::SocketAddr {
             });
         }
     });
-    address
 }
 
 #[test]
 fn an_answer_without_end_does_not_fill_the_memory() {
-    let address = endless_api();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    endless_api(listener);
     let kubeconfig = format!(
         "apiVersion: v1\nkind: Config\ncurrent-context: c\n\
          contexts: [{{name: c, context: {{cluster: k, user: u}}}}]\n\

@@ -273,7 +273,7 @@ impl Case<'_> {
 }
 
 /// Every stage of a command, several at a time.
-fn each_stage(prefix: &str, command: &'static str, play: fn(&Case<'_>)) {
+fn each_stage(prefix: &str, command: &'static str, signal: Signal) {
     let plane = ControlPlane::attach();
     let space = plane.namespace(prefix);
     let cases: Vec<Case<'_>> = STAGES
@@ -292,7 +292,11 @@ fn each_stage(prefix: &str, command: &'static str, play: fn(&Case<'_>)) {
         for case in &cases {
             scope.spawn(move || {
                 case.prepare();
-                play(case);
+                if signal == Signal::TERM {
+                    case.term();
+                } else {
+                    case.kill9();
+                }
                 // What a finalizer keeps would keep the namespace.
                 case.let_go();
             });
@@ -302,22 +306,22 @@ fn each_stage(prefix: &str, command: &'static str, play: fn(&Case<'_>)) {
 
 #[test]
 fn term_in_each_stage_of_down() {
-    each_stage("termdown", "down", |case| case.term());
+    each_stage("termdown", "down", Signal::TERM);
 }
 
 #[test]
 fn term_in_each_stage_of_up() {
-    each_stage("termup", "up", |case| case.term());
+    each_stage("termup", "up", Signal::TERM);
 }
 
 #[test]
 fn after_kill_9_in_each_stage_of_down_the_next_run_does_the_rest() {
     // S-2.20
-    each_stage("killdown", "down", |case| case.kill9());
+    each_stage("killdown", "down", Signal::KILL);
 }
 
 #[test]
 fn after_kill_9_in_each_stage_of_up_the_next_run_does_the_rest() {
     // S-2.20
-    each_stage("killup", "up", |case| case.kill9());
+    each_stage("killup", "up", Signal::KILL);
 }

@@ -290,6 +290,8 @@ async fn end_group(
     let mut ended = false;
     if !interrupt.stop.is_at_once() {
         signal(group, Signal::TERM);
+        // One that is stopped (it wanted the terminal, say) would not see it.
+        signal(group, Signal::CONT);
         let gone = async {
             let _ = reader.until(child.wait()).await;
             ended = true;
@@ -326,8 +328,34 @@ fn signal(group: Pid, signal: Signal) {
     let _ = rustix::process::kill_process_group(group, signal);
 }
 
+/// Whether anything of a group still runs. One that has ended but was not reaped does not: its
+/// parent may be a process 1 that never reaps, as kzero itself is in a container.
 fn group_exists(group: Pid) -> bool {
-    rustix::process::test_kill_process_group(group).is_ok()
+    if rustix::process::test_kill_process_group(group).is_err() {
+        return false;
+    }
+    let Ok(processes) = std::fs::read_dir("/proc") else {
+        return true;
+    };
+    let group = group.as_raw_nonzero().to_string();
+    let mut seen = false;
+    for process in processes.flatten() {
+        let Ok(stat) = std::fs::read_to_string(process.path().join("stat")) else {
+            continue;
+        };
+        // "PID (NAME) STATE PARENT GROUP …", where the name may hold anything.
+        let Some((_, rest)) = stat.rsplit_once(')') else {
+            continue;
+        };
+        seen = true;
+        let mut fields = rest.split_whitespace();
+        let state = fields.next().unwrap_or_default();
+        if fields.nth(1) == Some(group.as_str()) && !matches!(state, "Z" | "X") {
+            return true;
+        }
+    }
+    // Without a readable /proc the kernel's own answer stands.
+    !seen
 }
 
 /// Reads both pipes of a child.

@@ -272,3 +272,26 @@ fn an_answer_without_end_does_not_fill_the_memory() {
         .assert_code(3)
         .assert_stderr("cannot read the API server's answer to get deployments/scale: it is larger than 64 MiB");
 }
+
+#[test]
+fn a_stopped_script_sees_the_term() {
+    // S-4.14: a stopped process gets a signal only once it goes on.
+    let api = MiniApi::start_blocking();
+    let outcome = kzero()
+        .cluster(&api)
+        .profile(&live(
+            "pipelines:\n  down:\n    - custom: ./stop.sh\n      timeout: 300ms\n",
+        ))
+        .script(
+            "stop.sh",
+            "trap 'echo saw TERM; exit 0' TERM\nkill -STOP $$\n",
+        )
+        .args(["down"])
+        .run();
+    outcome.assert_code(3).assert_stdout("saw TERM");
+    assert!(
+        outcome.elapsed < Duration::from_secs(5),
+        "{:?}",
+        outcome.elapsed
+    );
+}

@@ -12,7 +12,8 @@ use crate::event::Level;
 use crate::exit::Failure;
 use crate::report::{Format, Kind, Masker, Output, OutputOptions, Record};
 
-/// What every command has.
+/// What every command has. Clones share the streams.
+#[derive(Clone)]
 pub(super) struct App {
     /// Global flags.
     pub(super) flags: Global,

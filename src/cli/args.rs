@@ -112,7 +112,7 @@ pub(super) struct TargetArgs {
 #[derive(Debug, Clone, Args)]
 pub(super) struct InitArgs {
     /// Namespace to read; repeat for several.
-    #[arg(short, long = "namespace", value_name = "NAMESPACE", required = true)]
+    #[arg(short, long = "namespace", value_name = "NAMESPACE", required = true, value_parser = namespace)]
     pub(super) namespaces: Vec<String>,
     /// Write to this file instead of stdout; an existing file is never replaced.
     #[arg(short, long, value_name = "PATH")]
@@ -229,6 +229,18 @@ fn level(text: &str) -> Result<Level, String> {
         "warn" | "wrn" | "warning" => Ok(Level::Warn),
         "error" | "err" => Ok(Level::Error),
         _ => Err("expected debug, info, warn or error".to_owned()),
+    }
+}
+
+/// A DNS label. An empty one would read all namespaces.
+fn namespace(text: &str) -> Result<String, String> {
+    let part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let edge = |c: Option<char>| c.is_some_and(|c| c != '-');
+    let chars = || text.chars();
+    if text.len() <= 63 && chars().all(part) && edge(chars().next()) && edge(chars().next_back()) {
+        Ok(text.to_owned())
+    } else {
+        Err("expected a namespace: lower case letters, digits and - inside".to_owned())
     }
 }
 

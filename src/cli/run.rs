@@ -147,7 +147,8 @@ async fn run_stages(
     stop: &Stop,
 ) -> Result<(), Failure> {
     // Stage 1: profile, plan, files.
-    let profile = app.load(arguments.dry_run)?;
+    let dry_run = arguments.dry_run;
+    let profile = Arc::new(apart(app, stop, move |app| app.load(dry_run)).await?);
     let mode = match profile.run.mode {
         RunMode::DryRun => Mode::DryRun,
         RunMode::Live => Mode::Live,
@@ -160,9 +161,12 @@ async fn run_stages(
     check_available(app, &profile, &plans, phases, planned, mode, arguments)?;
 
     // Stage 2: the cluster, by the kubeconfig alone.
-    let resolved = app
-        .resolve(Some(&profile))
-        .map_err(|error| Failure::Cluster(format!("kubernetes target: {error}")))?;
+    let read = Arc::clone(&profile);
+    let resolved = apart(app, stop, move |app| {
+        app.resolve(Some(&read))
+            .map_err(|error| Failure::Cluster(format!("kubernetes target: {error}")))
+    })
+    .await?;
     app.lines(
         Level::Info,
         Kind::Target,
@@ -240,6 +244,29 @@ async fn run_stages(
         text: failure.text,
         failed_step: failure.failed_step,
     })
+}
+
+/// Runs a step of the preparation that reads files on a thread of its own: a read that hangs (a
+/// pipe, a dead network disk) must not keep a signal from ending the command.
+async fn apart<T: Send + 'static>(
+    app: &App,
+    stop: &Stop,
+    work: impl FnOnce(&App) -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    let app = app.clone();
+    let done = tokio::task::spawn_blocking(move || work(&app));
+    match stop.race(done).await {
+        Ok(Ok(result)) => result,
+        Ok(Err(error)) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(error) => Err(Failure::Config(format!("cannot start a thread: {error}"))),
+        },
+        // Nothing had begun: no hook runs, nothing is to be cleaned up.
+        Err(_) => Err(Failure::Aborted {
+            text: "pipeline interrupted (signal received)".to_owned(),
+            failed_step: None,
+        }),
+    }
 }
 
 /// Sorts by time, and differs between runs of one second.

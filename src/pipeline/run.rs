@@ -101,8 +101,7 @@ impl Engine<'_> {
     pub async fn run(&self, phases: &[Phase], command: &'static str) -> Result<(), Failure> {
         self.bus().emit(EventKind::RunStarted { command });
         let begin = Instant::now();
-        let result = self.phases(phases).await;
-        let result = match result {
+        let result = match self.until_stopped(phases).await {
             Ok(()) => Ok(()),
             Err(failure) => Err(self.clean_up(failure).await),
         };
@@ -111,6 +110,44 @@ impl Engine<'_> {
             elapsed: begin.elapsed(),
         });
         result
+    }
+
+    /// The phases; a stop is told as soon as it is asked for, for what it ends may take its
+    /// time, and who sees nothing asks again.
+    async fn until_stopped(&self, phases: &[Phase]) -> Result<(), Failure> {
+        let work = self.phases(phases);
+        tokio::pin!(work);
+        let reason = tokio::select! {
+            biased;
+            reason = self.stop.stopped() => reason,
+            result = &mut work => return result,
+        };
+        self.tell_stop(&reason);
+        work.await?;
+        // The last call was let finish. All is done, yet who asked for a stop is told of it.
+        let phase = phases.last().copied().unwrap_or(Phase::Down);
+        Err(Failure {
+            stopped: true,
+            ..Self::failure(phase, StepError::from(reason).text)
+        })
+    }
+
+    /// The line of S-3.26, or the reason of another stop.
+    fn tell_stop(&self, reason: &StopReason) {
+        let last = self.last.borrow().clone();
+        let text = match (reason, &last) {
+            (StopReason::Signal(_), StopPoint::Nothing) => {
+                "pipeline interrupted (signal received)".to_owned()
+            }
+            (StopReason::Signal(_), StopPoint::Hook(name)) => {
+                format!("pipeline interrupted (signal received); last hook {name}")
+            }
+            (StopReason::Signal(_), StopPoint::Step(step)) => {
+                format!("pipeline interrupted (signal received); last step {step}")
+            }
+            (other, _) => format!("pipeline interrupted ({other})"),
+        };
+        self.bus().emit(EventKind::StopRequested { text, last });
     }
 
     async fn phases(&self, phases: &[Phase]) -> Result<(), Failure> {
@@ -507,20 +544,6 @@ impl Engine<'_> {
     /// Cause report and `on-error`, under a budget of their own (S-3.24, S-3.25).
     async fn clean_up(&self, mut failure: Failure) -> Failure {
         if let Some(reason) = self.stop.reason() {
-            let last = self.last.borrow().clone();
-            let text = match (&reason, &last) {
-                (StopReason::Signal(_), StopPoint::Nothing) => {
-                    "pipeline interrupted (signal received)".to_owned()
-                }
-                (StopReason::Signal(_), StopPoint::Hook(name)) => {
-                    format!("pipeline interrupted (signal received); last hook {name}")
-                }
-                (StopReason::Signal(_), StopPoint::Step(step)) => {
-                    format!("pipeline interrupted (signal received); last step {step}")
-                }
-                (other, _) => format!("pipeline interrupted ({other})"),
-            };
-            self.bus().emit(EventKind::StopRequested { text, last });
             // The reason is the error's cause even where a step noticed it only by its effect.
             if !failure.stopped {
                 let cause = StepError::from(reason);

@@ -81,7 +81,7 @@ impl Release {
         let text = |key: &str| options.text(key).map(ToOwned::to_owned);
         let shown = joined(&workspace, &format!("{name}.yaml"));
         let path = folder.join(format!("{name}.yaml"));
-        let manifest = path.exists().then(|| {
+        let manifest = path.is_file().then(|| {
             kzero_profile::manifest::load(&path, &shown).map_err(|error| error.to_string())
         });
         Self {

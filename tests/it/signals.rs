@@ -297,3 +297,29 @@ fn after_kill_9_the_next_run_does_the_rest() {
         }
     }
 }
+
+#[test]
+fn term_while_the_profile_or_the_kubeconfig_hangs() {
+    // S-9.4: also before anything was sent, a signal ends the command with 3.
+    let place = kzero().profile(&live("pipelines: {down: []}\n"));
+    let pipe = place.fifo("pipe");
+    for arguments in [
+        vec!["down", "-c", "pipe"],
+        vec!["down", "--kubeconfig", "pipe"],
+    ] {
+        let running = place.spawn_with(arguments.clone());
+        // The handlers stand once the process has a second thread, the one that reads.
+        let tasks = format!("/proc/{}/task", running.pid());
+        let begin = std::time::Instant::now();
+        while std::fs::read_dir(&tasks).map_or(0, Iterator::count) < 2 {
+            assert!(begin.elapsed() < Duration::from_secs(20), "{arguments:?}");
+            std::thread::yield_now();
+        }
+        running.signal(Signal::TERM);
+        running
+            .wait()
+            .assert_code(3)
+            .assert_stderr("pipeline interrupted (signal received)");
+    }
+    drop(pipe);
+}

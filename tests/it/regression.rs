@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::time::Duration;
 
-use kzero_testkit::MiniApi;
+use kzero_testkit::{MiniApi, objects};
 use serde_json::Value;
 
 use crate::{dry, kzero, live};
@@ -294,4 +294,41 @@ fn a_stopped_script_sees_the_term() {
         "{:?}",
         outcome.elapsed
     );
+}
+
+#[test]
+fn init_reads_the_namespaces_that_are_named_and_no_others() {
+    let api = MiniApi::start_blocking();
+    api.apply(objects::deployment("a", "b", 1));
+    for name in ["", "a/../b", "-a", "A", "a.b"] {
+        kzero()
+            .cluster(&api)
+            .run_with(["init", &format!("--namespace={name}")])
+            .assert_code(1)
+            .assert_stderr("expected a namespace");
+    }
+    assert_eq!(api.requests().len(), 0, "{:?}", api.requests());
+}
+
+#[test]
+fn a_signal_is_told_before_the_script_that_it_ends_is_gone() {
+    // S-3.26: who sees nothing for the ten seconds of a script's grace sends a second signal.
+    let api = MiniApi::start_blocking();
+    let place = kzero()
+        .cluster(&api)
+        .profile(&live("pipelines:\n  down:\n    - custom: ./slow.sh\n"))
+        .script(
+            "slow.sh",
+            "trap 'read -r line <gate; echo gone; exit 0' TERM\necho ready\nwhile :; do sleep 0.1; done\n",
+        )
+        .args(["down"]);
+    let mut gate = place.gate("gate");
+    let running = place.spawn();
+    running.wait_for_output("ready");
+    running.interrupt();
+    running.wait_for_output("pipeline interrupted (signal received); last step down[0]");
+    gate.open();
+    let outcome = running.wait();
+    outcome.assert_code(3).assert_stdout("gone");
+    assert_eq!(outcome.stdout.matches("pipeline interrupted").count(), 1);
 }

@@ -18,6 +18,7 @@ use jiff::{SignedDuration, Timestamp};
 use kube::config::{AuthInfo, ExecAuthCluster, ExecConfig, ExecInteractiveMode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::{
     connect::Environment,
@@ -26,6 +27,8 @@ use crate::{
 
 /// A plugin's credential is replaced this long before it expires.
 const EXPIRY_MARGIN: SignedDuration = SignedDuration::from_secs(60);
+/// The most that is read of a plugin's output.
+const ANSWER_LIMIT: u64 = 1 << 20;
 /// A token file is read again when what is known is older than this.
 const FILE_AGE: SignedDuration = SignedDuration::from_secs(10);
 
@@ -245,6 +248,19 @@ pub(crate) struct Plugin {
     path: String,
 }
 
+/// All that a plugin writes to one pipe. A credential has a few KiB; a plugin that never stops
+/// writing must not fill the memory.
+async fn bounded<R: AsyncRead + Unpin>(pipe: Option<R>) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(pipe) = pipe {
+        pipe.take(ANSWER_LIMIT + 1).read_to_end(&mut bytes).await?;
+    }
+    if bytes.len() as u64 > ANSWER_LIMIT {
+        return Err(std::io::Error::other("it wrote more than 1 MiB"));
+    }
+    Ok(bytes)
+}
+
 /// The process group of a plugin that runs; dropping it kills what is in it.
 struct Group(Option<rustix::process::Pid>);
 
@@ -395,7 +411,7 @@ impl Plugin {
         if !interactive {
             command.process_group(0);
         }
-        let child = command.spawn().map_err(|error| match error.kind() {
+        let mut child = command.spawn().map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => self.missing(),
             _ => ClusterError::config(format!(
                 "cannot start exec plugin {}: {error}",
@@ -403,23 +419,25 @@ impl Plugin {
             )),
         })?;
         let group = Group::of(&child, !interactive);
-        let output = child.wait_with_output().await.map_err(|error| {
-            ClusterError::config(format!("exec plugin {}: {error}", self.command))
-        })?;
+        let (output, said) = (child.stdout.take(), child.stderr.take());
+        let (output, said, status) = tokio::try_join!(bounded(output), bounded(said), child.wait())
+            .map_err(|error| {
+                ClusterError::config(format!("exec plugin {}: {error}", self.command))
+            })?;
         group.let_go();
-        if !output.status.success() {
-            let said = one_line(&String::from_utf8_lossy(&output.stderr), 200);
+        if !status.success() {
+            let said = one_line(&String::from_utf8_lossy(&said), 200);
             let said = if said.is_empty() {
                 String::new()
             } else {
                 format!(": {said}")
             };
             return Err(ClusterError::config(format!(
-                "exec plugin {} failed ({}){said}",
-                self.command, output.status
+                "exec plugin {} failed ({status}){said}",
+                self.command
             )));
         }
-        self.read(&output.stdout)
+        self.read(&output)
     }
 
     fn read(&self, output: &[u8]) -> Result<Credential, ClusterError> {

@@ -125,9 +125,11 @@ impl Workload {
         }
         let client = cx.client().await?;
         let mut chosen = (0, SizeSource::Step);
+        let mut told = None;
         let choose = |live: i32| {
             chosen = self.size(live);
-            if !cx.dry() {
+            // After a conflict it is chosen again, and told again only if it is another.
+            if !cx.dry() && told.replace(chosen) != Some(chosen) {
                 self.warn_default(cx, chosen.1);
                 cx.act(scale(chosen.0, chosen.1), false);
             }

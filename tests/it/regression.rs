@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::time::Duration;
 
-use kzero_testkit::{MiniApi, objects};
+use kzero_testkit::{Fault, FaultProxy, MiniApi, Rule, objects};
 use serde_json::Value;
 
 use crate::{dry, kzero, live};
@@ -331,4 +331,58 @@ fn a_signal_is_told_before_the_script_that_it_ends_is_gone() {
     let outcome = running.wait();
     outcome.assert_code(3).assert_stdout("gone");
     assert_eq!(outcome.stdout.matches("pipeline interrupted").count(), 1);
+}
+
+#[test]
+fn a_credential_plugin_without_end_does_not_fill_the_memory() {
+    // S-1.30
+    for body in ["yes\n", "yes >&2\n"] {
+        let kubeconfig = "apiVersion: v1\nkind: Config\ncurrent-context: c\n\
+             contexts: [{name: c, context: {cluster: k, user: u}}]\n\
+             clusters: [{name: k, cluster: {server: \"http://127.0.0.1:1\"}}]\n\
+             users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin.sh, interactiveMode: Never}}}]\n";
+        let place = kzero()
+            .profile(&live("pipelines: {down: []}\n"))
+            .file("kc", kubeconfig)
+            .script("plugin.sh", body);
+        place
+            .run_with(["down", "--kubeconfig", "kc"])
+            .assert_code(3)
+            .assert_stderr("plugin.sh: it wrote more than 1 MiB");
+        assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
+    }
+}
+
+#[test]
+fn a_size_is_told_once_however_often_a_conflict_repeats_it() {
+    // S-2.9
+    let api = MiniApi::start_blocking();
+    api.apply(objects::deployment("a", "b", 2));
+    let proxy = FaultProxy::for_mini(&api);
+    proxy.add(
+        Rule::new(Fault::status(409))
+            .method("PATCH")
+            .path("/scale")
+            .first(3),
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = kzero()
+        .kubeconfig(proxy.kubeconfig(folder.path()))
+        .profile(&live("pipelines:\n  down:\n    - deployment.a/b\n"))
+        .args(["down", "--log-level", "debug"])
+        .run();
+    outcome.assert_code(0);
+    let count = |text: &str| outcome.stdout.matches(text).count();
+    assert_eq!(
+        count("scale deployment.a/b -> 0 replicas"),
+        1,
+        "{}",
+        outcome.stdout
+    );
+    assert_eq!(
+        count("[DBG] - [live] deployment a/b: changed in between"),
+        3,
+        "{}",
+        outcome.stdout
+    );
 }

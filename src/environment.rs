@@ -17,18 +17,15 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Reads the environment of this process.
-    ///
-    /// # Errors
-    ///
-    /// When the process directory does not exist any more or may not be entered.
-    pub fn capture() -> std::io::Result<Self> {
+    /// Reads the environment of this process. Where the process directory is gone, paths stay
+    /// relative, and what needs one says so when it is used.
+    pub fn capture() -> Self {
         #[expect(
             clippy::disallowed_methods,
             reason = "this is the one place that reads them"
         )]
         let variables: BTreeMap<_, _> = std::env::vars_os().collect();
-        let directory = std::env::current_dir()?;
+        let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
         let uid = rustix::process::getuid().as_raw();
         let user = user_name(uid).or_else(|| {
             let text = |name: &str| variables.get(OsStr::new(name))?.clone().into_string().ok();
@@ -36,12 +33,12 @@ impl Environment {
                 .or_else(|| text("LOGNAME"))
                 .filter(|name| !name.is_empty())
         });
-        Ok(Self {
+        Self {
             variables,
             directory,
             user,
             uid: Some(uid),
-        })
+        }
     }
 
     /// The variables as they are.

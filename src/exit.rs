@@ -16,6 +16,8 @@ pub enum Failure {
         /// The failed step for machines.
         failed_step: Option<String>,
     },
+    /// A panic: a bug of kzero, exit 101 (S-9.4).
+    Bug(String),
 }
 
 impl Failure {
@@ -25,6 +27,7 @@ impl Failure {
             Self::Config(_) => 1,
             Self::Cluster(_) => 2,
             Self::Aborted { .. } => 3,
+            Self::Bug(_) => 101,
         }
     }
 
@@ -36,7 +39,10 @@ impl Failure {
     /// The final error as it is shown.
     pub fn text(&self) -> &str {
         match self {
-            Self::Config(text) | Self::Cluster(text) | Self::Aborted { text, .. } => text,
+            Self::Config(text)
+            | Self::Cluster(text)
+            | Self::Aborted { text, .. }
+            | Self::Bug(text) => text,
         }
     }
 }
@@ -55,7 +61,8 @@ mod tests {
             Failure::Config(String::new()),
             Failure::Cluster(String::new()),
             aborted,
+            Failure::Bug(String::new()),
         ];
-        assert_eq!(all.map(|failure| failure.code()), [1, 2, 3]);
+        assert_eq!(all.map(|failure| failure.code()), [1, 2, 3, 101]);
     }
 }

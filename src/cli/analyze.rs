@@ -86,7 +86,9 @@ fn analyze(app: &App, arguments: &AnalyzeArgs) -> Result<(), Failure> {
         warn(format!("warning: {text}; a live run refuses this"));
     }
     let files = plans.files(&phases, execution, &app.environment);
-    for problem in missing_files(&files, &app.config_path()) {
+    let mut problems = missing_files(&files, &app.config_path());
+    problems.extend(super::run::missing_programs(app, &profile, &plans, &phases));
+    for problem in problems {
         warn(format!("warning: {problem}"));
     }
     for step in plans.down.steps.iter().chain(&plans.up.steps) {

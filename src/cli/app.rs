@@ -45,8 +45,13 @@ pub(super) fn output(cli: &Cli) -> Output {
 
 /// The streams before any flag is known.
 pub(super) fn plain_output() -> Output {
+    plain_output_as(false)
+}
+
+/// The same, in JSON lines if that is known to be wanted.
+pub(super) fn plain_output_as(json: bool) -> Output {
     Output::new(OutputOptions {
-        format: Format::Text,
+        format: if json { Format::Json } else { Format::Text },
         level: Level::Info,
         colour: false,
         document: false,

@@ -27,13 +27,7 @@ const SAMPLE: &str = include_str!("../../configs/kzero.sample.yml");
 /// Runs the program with these arguments, the first being its own name.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let mut environment = match Environment::capture() {
-        Ok(environment) => environment,
-        Err(error) => {
-            let failure = Failure::Config(format!("cannot read the process directory: {error}"));
-            return usage_failure(&failure);
-        }
-    };
+    let mut environment = Environment::capture();
     let name = program_name(&arguments, &environment);
     let command = Cli::command().bin_name(name.clone());
     let cli = command
@@ -41,7 +35,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         .and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match cli {
         Ok(cli) => cli,
-        Err(error) => return usage(&error),
+        Err(error) => return usage(&error, &arguments),
     };
     if let Some(folder) = &cli.global.chdir {
         // S-1.2: before anything else is resolved. The process moves too, so that what
@@ -174,9 +168,16 @@ fn usage_failure(failure: &Failure) -> ExitCode {
 }
 
 /// What clap has to say: help and version end with 0, usage errors with 1 (S-6.2).
-fn usage(error: &clap::Error) -> ExitCode {
+fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     use clap::error::ErrorKind;
-    let output = app::plain_output();
+    // The flags could not be read, but whether lines are to be JSON can be seen (S-7.7).
+    let json = arguments
+        .iter()
+        .any(|argument| argument == "--log-format=json")
+        || arguments
+            .windows(2)
+            .any(|pair| pair[0] == "--log-format" && pair[1] == "json");
+    let output = app::plain_output_as(json);
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             output.result(&error.to_string());

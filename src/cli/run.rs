@@ -50,6 +50,7 @@ impl Which {
 /// Runs the command and prints summary and final error.
 pub(super) fn run(app: &App, arguments: &RunArgs, which: Which) -> ExitCode {
     let begin = Instant::now();
+    app.output.detach();
     let result = runtime().and_then(|runtime| {
         let result = runtime.block_on(run_watched(app, arguments, which));
         // Nothing is left to wait for; a resolver thread in a blocked call must not hold us.
@@ -61,13 +62,15 @@ pub(super) fn run(app: &App, arguments: &RunArgs, which: Which) -> ExitCode {
         begin.elapsed(),
         result.is_ok(),
     ));
-    match result {
+    let code = match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             final_error(&failure, &app.output);
             failure.exit_code()
         }
-    }
+    };
+    app.output.finish();
+    code
 }
 
 /// The command beside the signals that may stop it.
@@ -157,7 +160,7 @@ async fn run_stages(
     let mut plans = Plans::new(&profile, &app.environment);
     let left_out = super::select::select(&mut plans, phases, arguments)?;
     let planned = planned_execution(&profile);
-    check_files(app, &plans, phases, planned, mode)?;
+    check_files(app, &profile, &plans, phases, planned, mode)?;
     check_available(app, &profile, &plans, phases, planned, mode, arguments)?;
 
     // Stage 2: the cluster, by the kubeconfig alone.
@@ -185,6 +188,17 @@ async fn run_stages(
         bus.note(Level::Info, format!("left out: {}", left_out.join(", ")));
     }
     warn_about_sizes(&plans, phases, mode, &bus);
+    if execution == Execution::Shell
+        && profile.run.no_env_passthrough
+        && app.flags.kubeconfig.is_none()
+        && profile.run.kubeconfig.is_none()
+    {
+        bus.note(
+            Level::Warn,
+            "no_env_passthrough hides KUBECONFIG and HOME from kubectl, helm and scripts too: set \
+             run.kubeconfig, or they may act on another cluster",
+        );
+    }
 
     let (kubeconfig, _context_file) = app.script_kubeconfig(&profile, &run_id)?;
     let env = ChildEnv::new(
@@ -240,9 +254,12 @@ async fn run_stages(
         () = watch(&options, stop, &doors.cluster, &doors.bus) => Ok(()),
         result = engine.run(phases, which.word()) => result,
     };
-    result.map_err(|failure| Failure::Aborted {
-        text: failure.text,
-        failed_step: failure.failed_step,
+    result.map_err(|failure| match failure.bug {
+        true => Failure::Bug(failure.text),
+        false => Failure::Aborted {
+            text: failure.text,
+            failed_step: failure.failed_step,
+        },
     })
 }
 
@@ -330,15 +347,15 @@ async fn decide_execution(
 /// What is missing on disk: an error before anything runs, a warning in dry-run (S-3.6).
 fn check_files(
     app: &App,
+    profile: &Profile,
     plans: &Plans,
     phases: &[Phase],
     execution: Execution,
     mode: Mode,
 ) -> Result<(), Failure> {
-    let problems = crate::checks::missing_files(
-        &plans.files(phases, execution, &app.environment),
-        &app.config_path(),
-    );
+    let files = plans.files(phases, execution, &app.environment);
+    let mut problems = crate::checks::missing_files(&files, &app.config_path());
+    problems.extend(missing_programs(app, profile, plans, phases));
     if problems.is_empty() {
         return Ok(());
     }
@@ -349,6 +366,44 @@ fn check_files(
         app.warn(&format!("warning: {problem}"));
     }
     Ok(())
+}
+
+/// Programs that the profile needs and that are not there. `auto` may do without kubectl and
+/// helm, which is not known yet.
+pub(super) fn missing_programs(
+    app: &App,
+    profile: &Profile,
+    plans: &Plans,
+    phases: &[Phase],
+) -> Vec<String> {
+    use crate::steps::Subject;
+    let command = &profile.command;
+    let shell = profile.run.execution == Wanted::Shell;
+    let (mut scripts, mut kubectl, mut helm) = (plans.on_error.is_some(), false, false);
+    for phase in phases {
+        let plan = plans.phase(*phase);
+        scripts |= plan.pre.is_some() || plan.post.is_some();
+        for step in &plan.steps {
+            scripts |= step.pre.is_some() || step.post.is_some() || step.parts.is_none();
+            match step.action.subject() {
+                Subject::Workload(_) => kubectl |= shell,
+                Subject::Release(..) if shell => match phase {
+                    Phase::Down => helm = true,
+                    Phase::Up => scripts = true,
+                },
+                _ => {}
+            }
+        }
+    }
+    let rows = [
+        (scripts, "command.shell", &command.shell),
+        (kubectl, "command.kubectl", &command.kubectl),
+        (helm, "command.helm", &command.helm),
+    ];
+    rows.into_iter()
+        .filter(|(needed, _, name)| *needed && app.environment.find_program(name).is_none())
+        .map(|(_, key, name)| format!("{name} not found on PATH\nhint: install it, or set {key}"))
+        .collect()
 }
 
 /// What this version cannot do is refused by a live run, never skipped.

@@ -1,9 +1,12 @@
 //! The loop: preflight, hook, steps, hook; and the clean-up after a failure.
 
+use std::any::Any;
 use std::cell::RefCell;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
 use kzero_cluster::{Budget, CauseSubject};
 use kzero_profile::{RetryScope, duration};
 use tokio::time::Instant;
@@ -62,6 +65,8 @@ pub struct Failure {
     subject: Option<(Subject, String)>,
     /// Whether a stop ended it.
     stopped: bool,
+    /// Whether it was a panic.
+    pub bug: bool,
 }
 
 /// Carries plans out.
@@ -101,15 +106,46 @@ impl Engine<'_> {
     pub async fn run(&self, phases: &[Phase], command: &'static str) -> Result<(), Failure> {
         self.bus().emit(EventKind::RunStarted { command });
         let begin = Instant::now();
-        let result = match self.until_stopped(phases).await {
-            Ok(()) => Ok(()),
-            Err(failure) => Err(self.clean_up(failure).await),
+        // S-D.1: a bug must not keep `on-error` from running. Nothing that was half changed is
+        // used afterwards but the stop, which is only read.
+        let work = AssertUnwindSafe(self.until_stopped(phases)).catch_unwind();
+        let result = match work.await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(failure)) => Err(self.clean_up(failure).await),
+            Err(panic) => {
+                let phase = phases.last().copied().unwrap_or(Phase::Down);
+                Err(self.clean_up(self.bug(phase, panic.as_ref())).await)
+            }
         };
         self.bus().emit(EventKind::RunFinished {
             ok: result.is_ok(),
             elapsed: begin.elapsed(),
         });
         result
+    }
+
+    /// A panic as a failure.
+    fn bug(&self, phase: Phase, panic: &(dyn Any + Send)) -> Failure {
+        let message = panic
+            .downcast_ref::<&str>()
+            .copied()
+            .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("no message");
+        let last = self.last.borrow().clone();
+        let (phase, step) = match &last {
+            StopPoint::Step(step) => (step.phase, Some(step.name())),
+            StopPoint::Hook(hook) => (phase, Some(format!("hook:{hook}"))),
+            StopPoint::Nothing => (phase, None),
+        };
+        let place = step.as_deref().unwrap_or("the start");
+        Failure {
+            failed_step: step.clone(),
+            bug: true,
+            ..Self::failure(
+                phase,
+                format!("kzero has a bug, please report it: panic at {place}: {message}"),
+            )
+        }
     }
 
     /// The phases; a stop is told as soon as it is asked for, for what it ends may take its
@@ -181,6 +217,7 @@ impl Engine<'_> {
             phase,
             subject: None,
             stopped: false,
+            bug: false,
         }
     }
 
@@ -624,5 +661,152 @@ impl Engine<'_> {
                 text: format!("  {text}"),
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use futures::future::LocalBoxFuture;
+    use kzero_cluster::ConnectOptions;
+    use kzero_testkit::MiniApi;
+
+    use super::*;
+    use crate::environment::Environment;
+    use crate::event::{Event, StepId, Subscriber};
+    use crate::report::Masker;
+    use crate::steps::{Action, Releases, View};
+
+    #[derive(Debug)]
+    struct Panics;
+
+    impl Action for Panics {
+        fn detail(&self, _view: &View) -> Option<String> {
+            None
+        }
+
+        fn subject(&self) -> Subject {
+            Subject::Nothing
+        }
+
+        fn run<'a>(
+            &'a self,
+            _cx: &'a StepContext<'a>,
+        ) -> LocalBoxFuture<'a, Result<(), StepError>> {
+            async { panic!("boom") }.boxed_local()
+        }
+    }
+
+    struct Seen(Mutex<Vec<Event>>);
+
+    impl Subscriber for Seen {
+        fn event(&self, event: &Event) {
+            self.0.lock().unwrap().push(event.clone());
+        }
+    }
+
+    #[test]
+    fn after_a_panic_on_error_runs_and_the_run_ends_as_a_bug() {
+        // S-D.1
+        let api = MiniApi::start_blocking();
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("e.sh"), "echo \"$KZERO_ERROR\" >seen\n").unwrap();
+        let mut environment = Environment::capture();
+        folder.path().clone_into(&mut environment.directory);
+        let resolved = kzero_cluster::resolve(&ConnectOptions {
+            kubeconfig: Some(api.kubeconfig(folder.path())),
+            ..ConnectOptions::default()
+        })
+        .unwrap();
+        let seen = Arc::new(Seen(Mutex::default()));
+        let bus = Arc::new(Bus::new("run".into(), Mode::Live, vec![seen.clone()]));
+        let id = StepId {
+            phase: Phase::Down,
+            index: 0,
+            reference: None,
+        };
+        let step = Step {
+            id,
+            parts: None,
+            label: "custom: ./x.sh".into(),
+            pre: None,
+            post: None,
+            own_timeout: None,
+            replicas: None,
+            wait_for_ready: false,
+            wait_for_termination: false,
+            action: Box::new(Panics),
+        };
+        let plan = |phase, steps| Plan {
+            phase,
+            pre: None,
+            post: None,
+            steps,
+        };
+        let plans = Plans {
+            down: plan(Phase::Down, vec![step]),
+            up: plan(Phase::Up, vec![]),
+            on_error: Some(Hook {
+                name: "on-error",
+                path: "./e.sh".into(),
+            }),
+            releases: Releases::default(),
+        };
+        let settings = Settings {
+            kubectl: "kubectl".into(),
+            helm: "helm".into(),
+            shell: "/bin/sh".into(),
+            default_shell: true,
+            workspace: None,
+            context: None,
+            environment: environment.clone(),
+            profile: "test".into(),
+        };
+        let run = RunSettings {
+            attempts: 3,
+            delay: Duration::from_millis(1),
+            scope: RetryScope::Step,
+            operation_timeout: None,
+            cleanup_timeout: Duration::from_secs(30),
+            execution: Execution::Native,
+            plan_only: false,
+        };
+        let doors = Doors {
+            cluster: ClusterDoor::new(resolved, Arc::clone(&bus)),
+            scripts: Scripts::new(Arc::clone(&bus), Masker::default()),
+            bus,
+        };
+        let engine = Engine {
+            doors: &doors,
+            plans: &plans,
+            run: &run,
+            settings: &settings,
+            env: &ChildEnv::new(&environment, false, None, None, "down", "run"),
+            stop: &Stop::default(),
+            last: RefCell::new(StopPoint::Nothing),
+            begin: jiff::Timestamp::now(),
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let failure = runtime
+            .block_on(engine.run(&[Phase::Down], "down"))
+            .unwrap_err();
+        assert!(failure.bug);
+        assert_eq!(failure.failed_step.as_deref(), Some("down[0]"));
+        assert!(
+            failure.text.contains("panic at down[0]: boom"),
+            "{}",
+            failure.text
+        );
+        let told = std::fs::read_to_string(folder.path().join("seen")).unwrap();
+        assert!(told.contains("boom"), "{told}");
+        let events = seen.0.lock().unwrap();
+        assert!(matches!(
+            events.last().map(|event| &event.kind),
+            Some(EventKind::RunFinished { ok: false, .. })
+        ));
     }
 }

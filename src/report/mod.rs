@@ -4,6 +4,7 @@ mod mask;
 mod output;
 mod record;
 mod run_lines;
+mod writer;
 
 pub use mask::Masker;
 pub use output::{Format, Output, OutputOptions};

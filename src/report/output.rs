@@ -1,13 +1,15 @@
 //! The one owner of stdout and stderr.
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use kzero_profile::duration;
 use serde_json::{Map, Value, json};
 
 use super::mask::Masker;
 use super::record::{Kind, Record, Stream, Tag};
+use super::writer::{Writer, put};
 use crate::event::Level;
 
 /// The two formats of `--log-format`.
@@ -53,6 +55,8 @@ pub struct Output {
     closed: Arc<Mutex<(bool, bool)>>,
     /// Why a result could not be written, unless its reader went away.
     lost: Arc<Mutex<Option<String>>>,
+    /// The thread that writes, once [`Output::detach`] was called.
+    writer: Arc<OnceLock<Writer>>,
 }
 
 impl Output {
@@ -66,6 +70,23 @@ impl Output {
             context: Arc::new(Mutex::new(context)),
             closed: Arc::default(),
             lost: Arc::default(),
+            writer: Arc::default(),
+        }
+    }
+
+    /// From now on lines are written by a thread of their own: a reader who stops reading stops
+    /// nothing. For runs; [`Output::finish`] has to be called at their end.
+    pub fn detach(&self) {
+        // Without a thread lines are written as before.
+        if let Ok(writer) = Writer::start() {
+            let _ = self.writer.set(writer);
+        }
+    }
+
+    /// Waits until all lines are written, a few seconds at most.
+    pub fn finish(&self) {
+        if let Some(writer) = self.writer.get() {
+            writer.finish(Duration::from_secs(3));
         }
     }
 
@@ -106,13 +127,26 @@ impl Output {
         if options.document && record.stream == Stream::Stdout {
             return;
         }
+        let lost = self.writer.get().map_or(0, Writer::take_lost);
+        if lost > 0 {
+            let note = Record::line(
+                Level::Warn,
+                Kind::Warning,
+                format!("{lost} lines were not written, nobody read them"),
+            );
+            let line = match options.format {
+                Format::Text => text(&note, &context, false),
+                Format::Json => json_line(&note, &context, options.command),
+            };
+            self.raw(Stream::Stdout, line);
+        }
         let line = match options.format {
             Format::Text => text(record, &context, options.colour),
             Format::Json if record.text.is_empty() && record.kind != Kind::Output => return,
             Format::Json => json_line(record, &context, options.command),
         };
         drop(context);
-        self.raw(record.stream, &line);
+        self.raw(record.stream, line);
     }
 
     /// An empty line in text format.
@@ -123,7 +157,7 @@ impl Output {
         };
         if options.format == Format::Text && !options.document && options.level <= Level::Info {
             drop(context);
-            self.raw(Stream::Stdout, "\n");
+            self.raw(Stream::Stdout, "\n".to_owned());
         }
     }
 
@@ -147,7 +181,12 @@ impl Output {
             .clone()
     }
 
-    fn raw(&self, stream: Stream, text: &str) {
+    fn raw(&self, stream: Stream, text: String) {
+        if let Some(writer) = self.writer.get() {
+            writer.send(stream, text);
+            return;
+        }
+        let text = &text;
         let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
         match stream {
             Stream::Stdout if !closed.0 => closed.0 = put(io::stdout().lock(), text).is_err(),
@@ -155,11 +194,6 @@ impl Output {
             Stream::Stdout | Stream::Stderr => {}
         }
     }
-}
-
-fn put(mut to: impl Write, text: &str) -> io::Result<()> {
-    to.write_all(text.as_bytes())?;
-    to.flush()
 }
 
 /// `value`, quoted when it holds a blank, `=` or `"` (S-7.8).

@@ -93,7 +93,7 @@ impl Scripts {
     ///
     /// # Cancel safety
     ///
-    /// Must run to its end: a dropped future leaves only a KILL of the child itself.
+    /// A dropped future kills the whole group without grace.
     pub async fn run(
         &self,
         program: &Program,
@@ -116,6 +116,7 @@ impl Scripts {
         let group = child
             .id()
             .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        let mut guard = GroupGuard(group);
         let mut reader = Reader {
             stdout: child.stdout.take(),
             stderr: child.stderr.take(),
@@ -137,6 +138,7 @@ impl Scripts {
         };
         match ended {
             Ended::Itself(status) => {
+                guard.0 = None;
                 reader.drain(DRAIN).await;
                 let output = reader.finish();
                 let answer = std::mem::take(&mut reader.answer);
@@ -148,6 +150,7 @@ impl Scripts {
             }
             Ended::Early(kind, why) => {
                 end_group(&mut child, group, &mut reader, interrupt).await;
+                guard.0 = None;
                 let output = reader.finish();
                 let last = last_words(&output);
                 let tail = if last.is_empty() {
@@ -161,6 +164,17 @@ impl Scripts {
                     text: format!("{}: {why}{tail}", program.shown),
                 })
             }
+        }
+    }
+}
+
+/// Kills the group when the future that runs it is dropped or panics before its end.
+struct GroupGuard(Option<Pid>);
+
+impl Drop for GroupGuard {
+    fn drop(&mut self) {
+        if let Some(group) = self.0 {
+            signal(group, Signal::KILL);
         }
     }
 }

@@ -1,6 +1,5 @@
 //! The doors that an action may use.
 
-use std::cell::RefCell;
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,6 +7,7 @@ use std::time::Duration;
 
 use kzero_cluster::{ApplyMode, Budget, Cluster, ClusterError, Notice, Observer, Resolved};
 use kzero_profile::duration;
+use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
 use super::error::StepError;
@@ -49,7 +49,7 @@ pub struct ClusterDoor {
     observer: Observer,
     /// What the wait in hand last said of its progress.
     progress: Arc<Mutex<String>>,
-    client: RefCell<Option<Cluster>>,
+    client: OnceCell<Cluster>,
 }
 
 impl ClusterDoor {
@@ -70,7 +70,7 @@ impl ClusterDoor {
             resolved,
             observer,
             progress,
-            client: RefCell::new(None),
+            client: OnceCell::new(),
         }
     }
 
@@ -80,12 +80,9 @@ impl ClusterDoor {
     ///
     /// What in the kubeconfig cannot be used.
     pub async fn get(&self) -> Result<Cluster, ClusterError> {
-        if let Some(client) = &*self.client.borrow() {
-            return Ok(client.clone());
-        }
-        let client = self.resolved.connect(Arc::clone(&self.observer)).await?;
-        *self.client.borrow_mut() = Some(client.clone());
-        Ok(client)
+        // One build at a time: a credential plugin must not run twice side by side.
+        let build = || self.resolved.connect(Arc::clone(&self.observer));
+        self.client.get_or_try_init(build).await.cloned()
     }
 
     fn progress(&self) -> String {

@@ -351,3 +351,103 @@ fn init_writes_a_profile_that_analyze_accepts() {
         .assert_code(2)
         .assert_stderr("nowhere");
 }
+
+#[test]
+fn a_usage_error_is_a_json_object_when_lines_are() {
+    // S-7.7
+    for arguments in [
+        vec!["down", "--log-format", "json", "--bogus"],
+        vec!["--log-format=json", "nonsense"],
+    ] {
+        let outcome = kzero().args(arguments).run();
+        outcome.assert_code(1);
+        for line in outcome.stderr.lines() {
+            let object: Value = serde_json::from_str(line).unwrap();
+            assert_eq!(object["kind"], "error");
+        }
+    }
+}
+
+#[test]
+fn a_process_directory_that_is_gone_does_not_keep_what_needs_none_from_working() {
+    // S-1.2
+    let place = kzero().file("p.yaml", &dry("pipelines: {down: []}\n"));
+    let program = env!("CARGO_BIN_EXE_kzero");
+    let script = format!(
+        "mkdir gone && cd gone && rmdir ../gone && '{program}' --version && '{program}' -C '{}' -c p.yaml analyze",
+        place.dir().display()
+    );
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the directory has to vanish under a process"
+    )]
+    let output = std::process::Command::new("sh")
+        .args(["-c", &script])
+        .current_dir(place.dir())
+        .env_remove("KUBECONFIG")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        output.status.success(),
+        "{text}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(text.contains("Config: p.yaml"), "{text}");
+}
+
+#[test]
+fn a_missing_program_is_found_before_anything_is_sent() {
+    let api = MiniApi::start_blocking();
+    let rows = [
+        (
+            "command: {shell: no-such-shell}\n",
+            "native",
+            "custom: ./x.sh",
+            "command.shell",
+        ),
+        (
+            "command: {kubectl: no-such-kubectl}\n",
+            "shell",
+            "deployment.a/b",
+            "command.kubectl",
+        ),
+        (
+            "command: {helm: no-such-helm}\nhelm: {workspace: w}\n",
+            "shell",
+            "release.a/b",
+            "command.helm",
+        ),
+    ];
+    for (command, execution, step, key) in rows {
+        let profile = format!(
+            "schema_version: \"1.0\"\nrun: {{mode: live, execution: {execution}}}\n{command}pipelines:\n  down:\n    - {step}\n"
+        );
+        let place = kzero()
+            .cluster(&api)
+            .profile(&profile)
+            .script("x.sh", "true\n");
+        place
+            .run_with(["down"])
+            .assert_code(1)
+            .assert_stderr("not found on PATH")
+            .assert_stderr(key);
+        place
+            .run_with(["down", "--dry-run"])
+            .assert_stderr(&format!("or set {key}"));
+    }
+    assert!(api.requests().iter().all(|request| request.method == "GET"));
+}
+
+#[test]
+fn shell_execution_without_passthrough_warns_of_the_hidden_kubeconfig() {
+    let api = MiniApi::start_blocking();
+    let place = kzero()
+        .cluster(&api)
+        .profile("schema_version: \"1.0\"\nrun: {mode: live, execution: shell, no_env_passthrough: true}\ncommand: {kubectl: ./kubectl}\npipelines:\n  down:\n    - deployment.a/b\n")
+        .script("kubectl", "exit 0\n");
+    place
+        .run_with(["down"])
+        .assert_code(0)
+        .assert_stdout("no_env_passthrough hides KUBECONFIG");
+}

@@ -521,3 +521,52 @@ fn a_watchdog_that_is_answered_403_is_content() {
         .run()
         .assert_code(0);
 }
+
+#[test]
+fn a_reader_that_stops_reading_does_not_stop_a_live_run() {
+    // S-3.29: a pager that nobody scrolls leaves the pipe full.
+    let api = MiniApi::start_blocking();
+    api.apply(objects::deployment("x", "a", 1));
+    let place = kzero()
+        .cluster(&api)
+        .profile(&live(
+            "pipelines:\n  down:\n    - custom: ./chatty.sh\n    - deployment.x/a\n",
+        ))
+        .script(
+            "chatty.sh",
+            "yes 0123456789012345678901234567890123456789 | head -n 150000\n",
+        );
+    let kubeconfig = api.kubeconfig(place.dir());
+    let errors = std::fs::File::create(place.path("err")).unwrap();
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the test needs a pipe that nobody reads"
+    )]
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_kzero"))
+        .arg("down")
+        .current_dir(place.dir())
+        .env("KUBECONFIG", kubeconfig)
+        .stdout(std::process::Stdio::piped())
+        .stderr(errors)
+        .spawn()
+        .unwrap();
+    let begin = std::time::Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if begin.elapsed() > Duration::from_secs(50) {
+            child.kill().unwrap();
+            panic!("kzero waits for its reader");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert!(status.success(), "{}", place.read("err"));
+    let size = api.get("/apis/apps/v1/namespaces/x/deployments/a").unwrap();
+    assert_eq!(size["spec"]["replicas"], 0);
+    assert!(
+        place.read("err").contains("kzero down finished in "),
+        "{}",
+        place.read("err")
+    );
+}

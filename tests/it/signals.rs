@@ -308,10 +308,10 @@ fn term_while_the_profile_or_the_kubeconfig_hangs() {
         vec!["down", "--kubeconfig", "pipe"],
     ] {
         let running = place.spawn_with(arguments.clone());
-        // The handlers stand once the process has a second thread, the one that reads.
+        // The handlers stand once the process has a third thread: one writes, one reads.
         let tasks = format!("/proc/{}/task", running.pid());
         let begin = std::time::Instant::now();
-        while std::fs::read_dir(&tasks).map_or(0, Iterator::count) < 2 {
+        while std::fs::read_dir(&tasks).map_or(0, Iterator::count) < 3 {
             assert!(begin.elapsed() < Duration::from_secs(20), "{arguments:?}");
             std::thread::yield_now();
         }

@@ -465,7 +465,7 @@ fn shell_execution_runs_the_configured_programs() {
         .args(["down"])
         .run();
     broken
-        .assert_code(3)
+        .assert_code(1)
         .assert_stderr("no-such-kubectl not found on PATH")
         .assert_stderr("command.kubectl");
 }

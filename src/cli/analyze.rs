@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::app::{App, runtime, target_block};
 use super::args::{AnalyzeArgs, Document};
 use super::final_error;
-use super::run::planned_execution;
+use super::needs::{missing_programs, planned_execution, unavailable};
 use crate::checks::{LiveReport, inspect, missing_files};
 use crate::event::{Level, Phase};
 use crate::exit::Failure;
@@ -34,29 +34,6 @@ pub(super) fn run(app: &App, arguments: &AnalyzeArgs) -> ExitCode {
             failure.exit_code()
         }
     }
-}
-
-/// What of a profile this version cannot do, one sentence each.
-pub(super) fn unavailable(app: &App, profile: &Profile) -> Vec<String> {
-    let mut missing = Vec::new();
-    let mut add = |enabled: bool, what: &str| {
-        if enabled {
-            missing.push(format!("{what} is not available yet"));
-        }
-    };
-    let notify = &profile.notify;
-    add(notify.slack.enabled, "notify.slack");
-    add(notify.discord.enabled, "notify.discord");
-    add(notify.teams.enabled, "notify.teams");
-    add(notify.pagerduty.enabled, "notify.pagerduty");
-    add(notify.webhook.enabled, "notify.webhook");
-    add(profile.infra_probe.enabled, "infra_probe");
-    add(profile.run.verify, "run.verify");
-    add(profile.run.log_dir.is_some(), "run.log_dir");
-    add(profile.run.log_file.is_some(), "run.log_file");
-    add(app.flags.log_dir.is_some(), "--log-dir");
-    add(app.flags.log_file.is_some(), "--log-file");
-    missing
 }
 
 /// What asking the cluster gave.
@@ -87,7 +64,7 @@ fn analyze(app: &App, arguments: &AnalyzeArgs) -> Result<(), Failure> {
     }
     let files = plans.files(&phases, execution, &app.environment);
     let mut problems = missing_files(&files, &app.config_path());
-    problems.extend(super::run::missing_programs(app, &profile, &plans, &phases));
+    problems.extend(missing_programs(app, &profile, &plans, &phases));
     for problem in problems {
         warn(format!("warning: {problem}"));
     }

@@ -4,6 +4,7 @@ mod analyze;
 mod app;
 mod args;
 mod init;
+mod needs;
 mod run;
 mod select;
 mod target;

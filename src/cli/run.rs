@@ -10,6 +10,7 @@ use kzero_profile::{Execution as Wanted, Profile, RunMode};
 use super::app::{App, runtime, target_block};
 use super::args::RunArgs;
 use super::final_error;
+use super::needs::{missing_programs, planned_execution, unavailable};
 use crate::event::{Bus, Level, Mode, Phase, StopPoint};
 use crate::exit::Failure;
 use crate::pipeline::{Doors, Engine, Plans, RunSettings, WatchOptions, watch};
@@ -294,14 +295,6 @@ fn new_run_id() -> Arc<str> {
     format!("{time}.{millis:03}Z-{}", std::process::id()).into()
 }
 
-/// How steps are shown and checked before it is known whether `auto` finds a client.
-pub(super) fn planned_execution(profile: &Profile) -> Execution {
-    match profile.run.execution {
-        Wanted::Native | Wanted::Auto => Execution::Native,
-        Wanted::Shell => Execution::Shell,
-    }
-}
-
 /// Decides `auto` once per run (S-2.8), and in dry-run whether the server can be asked.
 async fn decide_execution(
     profile: &Profile,
@@ -368,44 +361,6 @@ fn check_files(
     Ok(())
 }
 
-/// Programs that the profile needs and that are not there. `auto` may do without kubectl and
-/// helm, which is not known yet.
-pub(super) fn missing_programs(
-    app: &App,
-    profile: &Profile,
-    plans: &Plans,
-    phases: &[Phase],
-) -> Vec<String> {
-    use crate::steps::Subject;
-    let command = &profile.command;
-    let shell = profile.run.execution == Wanted::Shell;
-    let (mut scripts, mut kubectl, mut helm) = (plans.on_error.is_some(), false, false);
-    for phase in phases {
-        let plan = plans.phase(*phase);
-        scripts |= plan.pre.is_some() || plan.post.is_some();
-        for step in &plan.steps {
-            scripts |= step.pre.is_some() || step.post.is_some() || step.parts.is_none();
-            match step.action.subject() {
-                Subject::Workload(_) => kubectl |= shell,
-                Subject::Release(..) if shell => match phase {
-                    Phase::Down => helm = true,
-                    Phase::Up => scripts = true,
-                },
-                _ => {}
-            }
-        }
-    }
-    let rows = [
-        (scripts, "command.shell", &command.shell),
-        (kubectl, "command.kubectl", &command.kubectl),
-        (helm, "command.helm", &command.helm),
-    ];
-    rows.into_iter()
-        .filter(|(needed, _, name)| *needed && app.environment.find_program(name).is_none())
-        .map(|(_, key, name)| format!("{name} not found on PATH\nhint: install it, or set {key}"))
-        .collect()
-}
-
 /// What this version cannot do is refused by a live run, never skipped.
 fn check_available(
     app: &App,
@@ -416,7 +371,7 @@ fn check_available(
     mode: Mode,
     arguments: &RunArgs,
 ) -> Result<(), Failure> {
-    let mut missing = super::analyze::unavailable(app, profile);
+    let mut missing = unavailable(app, profile);
     if arguments.resume {
         missing.push("--resume is not available yet".into());
     }

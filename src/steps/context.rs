@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::error::StepError;
 use super::kind::{Execution, Releases};
 use crate::environment::Environment;
-use crate::event::{Bus, Effect, EventKind, Level, Mode, StepId, Wait};
+use crate::event::{Bus, Effect, EventKind, Level, Mode, Phase, StepId, Wait};
 use crate::script::{ChildEnv, Interrupt, Program, Scripts};
 use crate::stop::Stop;
 
@@ -166,6 +166,26 @@ impl StepContext<'_> {
     /// Emits a line of some level.
     pub fn note(&self, level: Level, text: impl Into<String>) {
         self.bus.note(level, text);
+    }
+
+    /// Says, if so, that an object which is not there need not be (S-D.15); `None` when its
+    /// absence is a failure.
+    pub fn excuse_absence(&self, reference: &str, namespace: &str) -> Option<()> {
+        let note = match self.id.phase {
+            Phase::Down if self.releases.may_have_taken(namespace) => {
+                "absent, nothing to do".to_owned()
+            }
+            Phase::Up if self.dry() => {
+                format!(
+                    "comes with up[{}]",
+                    self.releases.brings(namespace, self.id.index)?
+                )
+            }
+            Phase::Down | Phase::Up => return None,
+        };
+        let reference = reference.to_owned();
+        self.act(Effect::Absent { reference, note }, false);
+        Some(())
     }
 
     /// Runs one API call: a stop gives it a few seconds more (S-D.8).

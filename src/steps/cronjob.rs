@@ -85,28 +85,9 @@ impl Action for CronJob {
                     }
                     Ok(())
                 }
-                Err(error) if error.class() == ErrorClass::NotFound => {
-                    let note = match self.phase {
-                        Phase::Down if cx.releases.may_have_taken(&self.namespace) => {
-                            "absent, nothing to do".to_owned()
-                        }
-                        Phase::Up if cx.dry() => {
-                            match cx.releases.brings(&self.namespace, cx.id.index) {
-                                Some(index) => format!("comes with up[{index}]"),
-                                None => return Err(error.into()),
-                            }
-                        }
-                        Phase::Down | Phase::Up => return Err(error.into()),
-                    };
-                    cx.act(
-                        Effect::Absent {
-                            reference: self.reference.clone(),
-                            note,
-                        },
-                        false,
-                    );
-                    Ok(())
-                }
+                Err(error) if error.class() == ErrorClass::NotFound => cx
+                    .excuse_absence(&self.reference, &self.namespace)
+                    .ok_or_else(|| error.into()),
                 Err(error) => Err(error.into()),
             }
         }

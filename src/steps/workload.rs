@@ -142,7 +142,10 @@ impl Workload {
         let scaled = match scaled {
             Ok(scaled) => scaled,
             Err(error) if error.class() == ErrorClass::NotFound => {
-                return self.absent(cx).map(|()| false).ok_or_else(|| error.into());
+                return cx
+                    .excuse_absence(&self.reference, &self.object.namespace)
+                    .map(|()| false)
+                    .ok_or_else(|| error.into());
             }
             Err(error) => return Err(error.into()),
         };
@@ -163,26 +166,6 @@ impl Workload {
             cx.wait("rollout", &self.reference, ready).await?;
         }
         Ok(true)
-    }
-
-    /// What is said, if anything, of an object that is not there but need not be (S-D.15).
-    fn absent(&self, cx: &StepContext<'_>) -> Option<()> {
-        let space = &self.object.namespace;
-        let note = match self.phase {
-            Phase::Down if cx.releases.may_have_taken(space) => "absent, nothing to do".to_owned(),
-            Phase::Up if cx.dry() => {
-                format!("comes with up[{}]", cx.releases.brings(space, cx.id.index)?)
-            }
-            Phase::Down | Phase::Up => return None,
-        };
-        cx.act(
-            Effect::Absent {
-                reference: self.reference.clone(),
-                note,
-            },
-            false,
-        );
-        Some(())
     }
 
     async fn shell(&self, cx: &StepContext<'_>) -> Result<(), StepError> {

@@ -420,6 +420,10 @@ impl<'o> Printer<'o> {
                     let text = Str::from(object.print());
                     self.string(value, &text, verb);
                 }
+                _ if let Some(integer) = object.integer() => {
+                    let number = Value::Int(integer);
+                    self.integer(&number, integer.unsigned_abs(), integer < 0, true, verb);
+                }
                 _ => {
                     let text = object.print();
                     let name = object.type_name().to_owned();
@@ -675,10 +679,8 @@ impl<'o> Printer<'o> {
             let zero = std::mem::take(&mut self.flags.zero);
             if text[1] == b'N' && !self.flags.space && !self.flags.plus {
                 text.remove(0);
-                self.pad(&text);
-            } else {
-                self.sign_and_pad(&text);
             }
+            self.pad(&text);
             self.flags.zero = zero;
             return;
         }

@@ -19,18 +19,21 @@
 //! # Ok::<(), Box<kzero_gotmpl::TemplateError>>(())
 //! ```
 
-#![expect(dead_code, reason = "the families of functions that follow use them")]
-
 mod ambient;
 mod ast;
 mod builtins;
+mod cast;
+mod equal;
 mod error;
 mod exec;
 mod func;
 mod gofmt;
+mod gotime;
+mod json;
 mod lex;
 mod number;
 mod parse;
+pub mod semver;
 mod sprig;
 mod template;
 mod text;
@@ -40,6 +43,7 @@ mod value;
 pub use ambient::{Ambient, Instant, Offset, Still};
 pub use error::{ErrorKind, FuncError, TemplateError};
 pub use func::{Cx, FuncDef, FuncMap, MethodDef, Native, NativeMethod, Param};
+pub use json::{JsonStyle, from_json, to_json};
 pub use template::{Limits, MissingKey, TemplateSet, render};
 pub use text::Str;
 pub use value::{Elem, Kind, List, Map, NamedType, Object, Value};

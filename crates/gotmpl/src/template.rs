@@ -2,7 +2,7 @@
 //!
 //! Duty: parse files into a set, find templates by name, and render one within bounds.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -214,6 +214,7 @@ pub(crate) struct Run<'r> {
     base: usize,
     /// Bytes written that are no values yet.
     pending: Cell<usize>,
+    pub(crate) patterns: RefCell<HashMap<Str, Rc<crate::sprig::regex::Pattern>>>,
 }
 
 /// How many steps pass between two looks at the memory held.
@@ -228,6 +229,7 @@ impl<'r> Run<'r> {
             next_check: Cell::new(CHECK_EVERY),
             base: live_bytes(),
             pending: Cell::new(0),
+            patterns: RefCell::new(HashMap::new()),
         }
     }
 

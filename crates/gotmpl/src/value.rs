@@ -204,6 +204,11 @@ pub trait Object: Any {
         None
     }
 
+    /// The whole number it is, for types over an integer such as Go's `time.Month`.
+    fn integer(&self) -> Option<i64> {
+        None
+    }
+
     /// Whether it equals another object, as `eq` and `deepEqual` ask.
     fn equal(&self, other: &dyn Object) -> bool;
 

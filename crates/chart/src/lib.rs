@@ -1,0 +1,18 @@
+//! Helm charts to manifests, byte for byte as Helm 3.22 does it. Pure: no network, no clock.
+//!
+//! So far the crate holds the YAML that charts and values are written in, and how values come
+//! together:
+//!
+//! * [`yaml::decode`] reads as Helm reads values files and `fromYaml` (YAML 1.1 scalars, numbers
+//!   through JSON, the last of two equal keys);
+//! * [`yaml::encode`] writes as `toYaml` does, which decides over checksums in manifests;
+//! * [`values`] merges files and applies `--set` and its family.
+//!
+//! ```
+//! let values = kzero_chart::yaml::decode("debug: yes\nport: 0x1F90\n").unwrap();
+//! assert_eq!(values["debug"], true);
+//! assert_eq!(kzero_chart::yaml::encode(&values).unwrap(), "debug: true\nport: 8080");
+//! ```
+
+pub mod values;
+pub mod yaml;

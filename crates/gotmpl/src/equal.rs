@@ -61,7 +61,7 @@ fn lists(cx: &Cx<'_>, left: &List, right: &List, depth: u32) -> Result<bool, Fun
     if left.same(right) {
         return Ok(true);
     }
-    cx.spend(left.len() / 4 + 1)?;
+    cx.spend(left.len() + 2)?;
     for (a, b) in left.items().iter().zip(right.items().iter()) {
         if !deep_at(cx, a, b, depth + 1)? {
             return Ok(false);
@@ -81,7 +81,7 @@ fn maps(cx: &Cx<'_>, left: &Map, right: &Map, depth: u32) -> Result<bool, FuncEr
     if left.same(right) {
         return Ok(true);
     }
-    cx.spend(left.len() / 4 + 1)?;
+    cx.spend(left.len() + 2)?;
     for ((key, a), (other, b)) in left.entries().iter().zip(right.entries().iter()) {
         if key != other || !deep_at(cx, a, b, depth + 1)? {
             return Ok(false);
@@ -102,7 +102,7 @@ fn copy_at(cx: &Cx<'_>, value: &Value, depth: u32) -> Result<Value, FuncError> {
     match value {
         Value::List(list) => stacker::maybe_grow(64 * 1024, 1 << 20, || {
             let items = list.items();
-            cx.spend(items.len() + 1)?;
+            cx.spend(items.len() + 4)?;
             if list.is_nil() {
                 return Ok(Value::List(list.clone()));
             }
@@ -118,7 +118,7 @@ fn copy_at(cx: &Cx<'_>, value: &Value, depth: u32) -> Result<Value, FuncError> {
         }),
         Value::Map(map) => stacker::maybe_grow(64 * 1024, 1 << 20, || {
             let entries = map.entries();
-            cx.spend(entries.len() + 1)?;
+            cx.spend(entries.len() + 4)?;
             if map.is_nil() {
                 return Ok(Value::Map(map.clone()));
             }

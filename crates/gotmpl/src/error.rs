@@ -16,6 +16,9 @@ pub enum ErrorKind {
 }
 
 /// A template that does not parse or does not run. Its [`Display`](fmt::Display) form is Go's message.
+///
+/// An error of a nested rendering (`include`, `tpl`) hangs on the error of the call that rendered; the whole message is
+/// put together when it is shown, so that a thousand nested templates do not make a thousand long messages.
 #[derive(Clone, Debug)]
 pub struct TemplateError {
     /// What kind of failure it is.
@@ -30,39 +33,75 @@ pub struct TemplateError {
     pub column: usize,
     /// The part of the template, as Go prints it; empty for a parse error.
     pub context: String,
-    /// What is wrong there, without the place.
-    pub reason: String,
-    /// The error of a nested rendering (`include`, `tpl`), whose message ends this one's.
-    pub inner: Option<Box<Self>>,
-    pub(crate) message: String,
+    /// The message up to what is wrong.
+    pub(crate) place: String,
+    /// What is wrong; if `suffix` is set, the message of the nested error follows.
+    pub(crate) reason: String,
+    /// Whether the nested error's message ends this one's; otherwise `reason` holds it already, in a function's words.
+    pub(crate) suffix: bool,
+    pub(crate) inner: Option<Box<Self>>,
 }
 
 impl TemplateError {
+    /// The error of a nested rendering.
+    #[must_use]
+    pub fn inner(&self) -> Option<&Self> {
+        self.inner.as_deref()
+    }
+
     /// The innermost error of nested renderings, itself if there is none.
     #[must_use]
     pub fn root(&self) -> &Self {
         let mut error = self;
-        while let Some(inner) = &error.inner {
+        while let Some(inner) = error.inner() {
             error = inner;
         }
         error
+    }
+
+    /// What is wrong, without the place.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        match self.inner() {
+            Some(inner) if self.suffix => format!("{}{inner}", self.reason),
+            _ => self.reason.clone(),
+        }
     }
 }
 
 impl fmt::Display for TemplateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        let mut error = self;
+        loop {
+            f.write_str(&error.place)?;
+            f.write_str(&error.reason)?;
+            match error.inner() {
+                Some(inner) if error.suffix => error = inner,
+                _ => return Ok(()),
+            }
+        }
     }
 }
 
 impl std::error::Error for TemplateError {}
 
+impl Drop for TemplateError {
+    fn drop(&mut self) {
+        // One by one: thousands of nested errors must not use thousands of stack frames.
+        let mut inner = self.inner.take();
+        while let Some(mut error) = inner {
+            inner = error.inner.take();
+        }
+    }
+}
+
 /// A function or method refused its arguments or failed.
 #[derive(Clone, Debug)]
 pub struct FuncError {
-    pub(crate) message: String,
-    pub(crate) inner: Option<Box<TemplateError>>,
-    pub(crate) limit: bool,
+    /// The message; `None` is that of the nested error.
+    message: Option<String>,
+    inner: Option<Box<TemplateError>>,
+    limit: bool,
 }
 
 impl FuncError {
@@ -70,7 +109,7 @@ impl FuncError {
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
         Self {
-            message: message.into(),
+            message: Some(message.into()),
             inner: None,
             limit: false,
         }
@@ -80,7 +119,7 @@ impl FuncError {
     #[must_use]
     pub fn limit(message: impl Into<String>) -> Self {
         Self {
-            message: message.into(),
+            message: Some(message.into()),
             inner: None,
             limit: true,
         }
@@ -88,8 +127,12 @@ impl FuncError {
 
     /// The message, without its place.
     #[must_use]
-    pub fn message(&self) -> &str {
-        &self.message
+    pub fn message(&self) -> String {
+        match (&self.message, &self.inner) {
+            (Some(message), _) => message.clone(),
+            (None, Some(inner)) => inner.to_string(),
+            (None, None) => String::new(),
+        }
     }
 
     /// The error of a nested rendering.
@@ -107,14 +150,19 @@ impl FuncError {
     /// The same failure told in other words.
     #[must_use]
     pub fn reworded(mut self, message: impl Into<String>) -> Self {
-        self.message = message.into();
+        self.message = Some(message.into());
         self
+    }
+
+    /// The message, if it has one of its own, and the nested error.
+    pub(crate) fn into_parts(self) -> (Option<String>, Option<Box<TemplateError>>) {
+        (self.message, self.inner)
     }
 }
 
 impl fmt::Display for FuncError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.message())
     }
 }
 
@@ -123,7 +171,7 @@ impl std::error::Error for FuncError {}
 impl From<Box<TemplateError>> for FuncError {
     fn from(error: Box<TemplateError>) -> Self {
         Self {
-            message: error.message.clone(),
+            message: None,
             limit: error.kind == ErrorKind::Limit,
             inner: Some(error),
         }

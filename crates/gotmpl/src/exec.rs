@@ -111,44 +111,41 @@ impl<'r> Executor<'r> {
         kind: ErrorKind,
         reason: String,
         inner: Option<Box<TemplateError>>,
+        suffix: bool,
     ) -> Exec<T> {
         let name = self.tree.name.to_text().into_owned();
-        let mut error = TemplateError {
-            kind,
-            file: self.tree.file.to_string(),
-            template: name.clone(),
-            line: 0,
-            column: 0,
-            context: String::new(),
-            message: String::new(),
-            inner,
-            reason,
-        };
-        match self.at {
-            None => error.message = format!("template: {name}: {}", error.reason),
+        let file = self.tree.file.to_string();
+        let (mut line, mut column, mut context) = (0, 0, String::new());
+        let place = match self.at {
+            None => format!("template: {name}: "),
             Some(at) => {
-                (error.line, error.column) = self.tree.place(at.pos());
-                error.context = at.text();
-                error.message = format!(
-                    "template: {}:{}:{}: executing {} at <{}>: {}",
-                    error.file,
-                    error.line,
-                    error.column,
-                    quoted(&self.tree.name),
-                    error.context,
-                    error.reason,
-                );
+                (line, column) = self.tree.place(at.pos());
+                context = at.text();
+                let quoted = quoted(&self.tree.name);
+                format!("template: {file}:{line}:{column}: executing {quoted} at <{context}>: ")
             }
-        }
-        Err(Box::new(error))
+        };
+        let template = name;
+        Err(Box::new(TemplateError {
+            kind,
+            file,
+            template,
+            line,
+            column,
+            context,
+            place,
+            reason,
+            suffix,
+            inner,
+        }))
     }
 
     fn error<T>(&self, reason: impl Into<String>) -> Exec<T> {
-        self.fail(ErrorKind::Exec, reason.into(), None)
+        self.fail(ErrorKind::Exec, reason.into(), None, false)
     }
 
     fn limit<T>(&self, reason: impl Into<String>) -> Exec<T> {
-        self.fail(ErrorKind::Limit, reason.into(), None)
+        self.fail(ErrorKind::Limit, reason.into(), None, false)
     }
 
     fn step(&self) -> Exec<()> {
@@ -211,6 +208,12 @@ impl<'r> Executor<'r> {
             return Ok(());
         }
         let room = self.cx.room();
+        // What is printed is no value of its own, so that it stands only once.
+        if let Value::String(text) = &value.value
+            && text.len() > room
+        {
+            return self.limit("the output is too large");
+        }
         if gofmt::print_value(&mut self.out, &value.value, room).is_err() {
             return self.limit("the value is too large or too deep to print");
         }
@@ -745,15 +748,19 @@ impl<'r> Executor<'r> {
 
     fn call_failed<T>(&mut self, name: &Str, node: At<'r>, error: FuncError) -> Exec<T> {
         self.at = Some(node);
-        let kind = if error.limit {
+        let kind = if error.is_limit() {
             ErrorKind::Limit
         } else {
             ErrorKind::Exec
         };
+        let (message, inner) = error.into_parts();
+        let suffix = message.is_none();
+        let message = message.unwrap_or_default();
         self.fail(
             kind,
-            format!("error calling {name}: {}", error.message),
-            error.inner,
+            format!("error calling {name}: {message}"),
+            inner,
+            suffix,
         )
     }
 

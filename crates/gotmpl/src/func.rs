@@ -260,6 +260,21 @@ impl FuncMap {
         })
     }
 
+    /// What a function takes, by Go's names of types: those that must be given, and that of all further ones. `None` if
+    /// there is no such function or it is one of Go's own.
+    #[must_use]
+    pub fn signature(&self, name: &str) -> Option<(Vec<&'static str>, Option<&'static str>)> {
+        let (params, rest) = match self.resolve(name.as_bytes())? {
+            Function::Builtin(_) => return None,
+            Function::Table(def) => (def.params.to_vec(), def.rest),
+            Function::Host(host) => (host.params.clone(), host.rest),
+        };
+        Some((
+            params.into_iter().map(Param::type_name).collect(),
+            rest.map(Param::type_name),
+        ))
+    }
+
     pub(crate) fn resolve(&self, name: &[u8]) -> Option<Function> {
         let text = std::str::from_utf8(name).ok()?;
         if let Some(host) = self.host.get(text) {

@@ -10,6 +10,9 @@ use crate::value::{Elem, Kind, List, Map, Value};
 /// Deeper values are taken to hold themselves.
 const MAX_DEPTH: u32 = 10_000;
 
+/// The longest text a list or map may give; shared ones may stand for far more than they hold.
+const MAX_PRINTED: usize = 16 << 20;
+
 /// Printing failed: a value is nested without end, or the text grew beyond the bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Overflow;
@@ -24,6 +27,9 @@ pub(crate) fn as_string(value: &Value) -> String {
 pub(crate) fn print_value(out: &mut Vec<u8>, value: &Value, bound: usize) -> Result<(), Overflow> {
     match value {
         Value::String(text) => {
+            if text.len() > bound {
+                return Err(Overflow);
+            }
             out.extend_from_slice(text);
             Ok(())
         }
@@ -36,7 +42,7 @@ pub(crate) fn print_value(out: &mut Vec<u8>, value: &Value, bound: usize) -> Res
             Ok(())
         }
         _ => {
-            let mut printer = Printer::new(out, bound);
+            let mut printer = Printer::new(out, bound.min(MAX_PRINTED));
             printer.print_arg(value, 'v');
             printer.finish()
         }
@@ -59,7 +65,8 @@ pub(crate) fn sprint(values: &[Value], bound: usize) -> Result<Vec<u8>, Overflow
         if at > 0 && !is_string && !after_string {
             out.push(b' ');
         }
-        print_value(&mut out, value, bound)?;
+        let rest = bound.saturating_sub(out.len());
+        print_value(&mut out, value, rest)?;
         after_string = is_string;
     }
     Ok(out)
@@ -72,7 +79,8 @@ pub(crate) fn sprintln(values: &[Value], bound: usize) -> Result<Vec<u8>, Overfl
         if at > 0 {
             out.push(b' ');
         }
-        print_value(&mut out, value, bound)?;
+        let rest = bound.saturating_sub(out.len());
+        print_value(&mut out, value, rest)?;
     }
     out.push(b'\n');
     Ok(out)
@@ -521,6 +529,10 @@ impl<'o> Printer<'o> {
     }
 
     fn pad(&mut self, text: &[u8]) {
+        if self.out.len().saturating_add(text.len()) > self.bound {
+            self.overflow = true;
+            return;
+        }
         let Some(width) = self.flags.width else {
             self.out.extend_from_slice(text);
             return;

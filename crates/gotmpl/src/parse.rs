@@ -182,8 +182,9 @@ impl Parser<'_> {
             line,
             column: 0,
             context: String::new(),
-            message: format!("template: {}:{line}: {reason}", self.file),
+            place: format!("template: {}:{line}: ", self.file),
             reason,
+            suffix: false,
             inner: None,
         }))
     }
@@ -388,8 +389,10 @@ impl Parser<'_> {
     fn control(&mut self, context: &'static str) -> Parsed<Branch> {
         let vars = self.frame.vars.len();
         let slot = self.frame.next_slot;
+        let pending = self.frame.pending.len();
         let branch = self.control_inner(context);
         self.frame.vars.truncate(vars);
+        self.frame.pending.truncate(pending);
         self.frame.next_slot = slot;
         branch
     }
@@ -398,8 +401,14 @@ impl Parser<'_> {
         let pipe = self.pipeline(context, Kind::RightDelim)?;
         let range = usize::from(context == "range");
         self.frame.ranges += range;
+        let declared = self.frame.vars.len();
         let (list, end) = self.item_list()?;
         self.frame.ranges -= range;
+        // To the parser, what the list declares is known in the other branch as well; it has no value there.
+        let names = self.frame.vars.split_off(declared);
+        self.frame
+            .pending
+            .extend(names.into_iter().map(|(name, _)| name));
         let mut other = None;
         if matches!(end, End::Else) {
             let next = self.peek().kind;

@@ -35,12 +35,14 @@ pub struct Limits {
     pub depth: u32,
     /// How many steps may be made: about one for each node, element and hundred bytes handled.
     pub steps: u64,
-    /// How many bytes all living values and texts may hold together.
+    /// How many bytes all living values and texts may hold together. Twice as many may be in use for a moment, and the
+    /// stack of deeply nested templates comes to it.
     pub memory: usize,
 }
 
 impl Default for Limits {
-    /// Far beyond real charts, and within two seconds and 512 MiB.
+    /// Far beyond real charts, and within two seconds of CPU and 512 MiB. Only RSA keys may take longer: a few seconds
+    /// for the few dozen that are allowed.
     fn default() -> Self {
         Self {
             depth: 10_000,
@@ -176,13 +178,14 @@ impl TemplateSet {
                 line: 0,
                 column: 0,
                 context: String::new(),
-                reason: "no such template".to_owned(),
-                inner: None,
-                message: format!(
+                place: String::new(),
+                reason: format!(
                     "template: no template {} associated with template {}",
                     crate::number::quoted(name.as_bytes()),
                     crate::number::quoted(self.name.as_bytes()),
                 ),
+                suffix: false,
+                inner: None,
             })),
         }
     }
@@ -257,7 +260,8 @@ impl<'r> Run<'r> {
     }
 
     pub(crate) fn reserve(&self, bytes: usize) -> Result<(), String> {
-        if self.held().saturating_add(bytes) > self.limits.memory {
+        // A text stands twice for a moment: while it is put together and as the value it becomes.
+        if self.held().saturating_add(bytes.saturating_mul(2)) > self.limits.memory {
             return Err(format!(
                 "rendering holds more than {} bytes",
                 self.limits.memory
@@ -267,7 +271,7 @@ impl<'r> Run<'r> {
     }
 
     pub(crate) fn room(&self) -> usize {
-        self.limits.memory.saturating_sub(self.held())
+        self.limits.memory.saturating_sub(self.held()) / 2
     }
 
     /// Counts output that is being written; negative when it is done.

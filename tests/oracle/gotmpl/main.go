@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"sort"
@@ -54,6 +55,7 @@ func main() {
 			write(name, data, readCases(file))
 		}
 		write("printf-matrix", data, matrix())
+		writeSignatures()
 	case "random":
 		seed, err := strconv.ParseInt(os.Args[2], 10, 64)
 		fail(err)
@@ -113,6 +115,40 @@ func write(name string, data []byte, templates []string) {
 	fail(os.MkdirAll(goldenDir, 0o755))
 	fail(os.WriteFile(filepath.Join(goldenDir, name+".jsonl"), out.Bytes(), 0o644))
 	fmt.Println(name, len(templates))
+}
+
+// signature is what one function takes, in Go's words.
+type signature struct {
+	Name     string   `json:"name"`
+	In       []string `json:"in"`
+	Variadic bool     `json:"variadic"`
+}
+
+// writeSignatures records what all functions take that Helm keeps, Go's own aside.
+func writeSignatures() {
+	funcs := sprig.TxtFuncMap()
+	delete(funcs, "env")
+	delete(funcs, "expandenv")
+	var list []signature
+	for name, function := range funcs {
+		typ := reflect.TypeOf(function)
+		sig := signature{Name: name, In: []string{}, Variadic: typ.IsVariadic()}
+		for i := range typ.NumIn() {
+			in := typ.In(i)
+			if typ.IsVariadic() && i == typ.NumIn()-1 {
+				in = in.Elem()
+			}
+			sig.In = append(sig.In, in.String())
+		}
+		list = append(list, sig)
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
+	var out bytes.Buffer
+	encode := json.NewEncoder(&out)
+	for _, sig := range list {
+		fail(encode.Encode(sig))
+	}
+	fail(os.WriteFile(filepath.Join(goldenDir, "..", "signatures.jsonl"), out.Bytes(), 0o644))
 }
 
 func run(text string, raw []byte) result {

@@ -90,13 +90,13 @@ fn is_prime(cx: &Cx<'_>, number: &BigUint, rounds: usize) -> bool {
     true
 }
 
-/// What a key costs in steps; a rendering may make some dozens.
-const KEY_STEPS: usize = 200_000;
+/// What a key of 2048 bits costs in steps; a rendering may make some dozens, and fewer longer ones.
+const KEY_STEPS: usize = 1_000_000;
 
 /// A random prime of exactly so many bits, its two highest bits set.
 fn prime(cx: &Cx<'_>, bits: usize, small: &[u32]) -> Result<BigUint> {
     loop {
-        cx.spend(KEY_STEPS / 400)?;
+        cx.spend(KEY_STEPS / 10_000)?;
         let mut candidate = random(cx, bits);
         candidate.set_bit(bits as u64 - 1, true);
         candidate.set_bit(bits as u64 - 2, true);
@@ -118,7 +118,12 @@ fn inverse(number: &BigUint, modulus: &BigUint) -> Option<BigUint> {
 impl Key {
     /// A new RSA key.
     pub(super) fn rsa(cx: &Cx<'_>, bits: usize) -> Result<Self> {
-        cx.spend(KEY_STEPS)?;
+        // Twice the bits is eight times the work or more.
+        cx.spend(if bits > 2048 {
+            KEY_STEPS * 8
+        } else {
+            KEY_STEPS
+        })?;
         let small = small_primes();
         let one = BigUint::from(1_u8);
         let e = BigUint::from(65_537_u32);
@@ -162,7 +167,7 @@ impl Key {
         let q = prime(cx, 256, &small)?;
         let step = &q << 1;
         let p = loop {
-            cx.spend(KEY_STEPS / 400)?;
+            cx.spend(KEY_STEPS / 10_000)?;
             let mut candidate = random(cx, 2048);
             candidate.set_bit(2047, true);
             let rest = &candidate % &step;

@@ -183,7 +183,7 @@ fn all_matches(cx: &Cx<'_>, regex: &Regex, text: &[u8], limit: i64) -> Result<Ve
         }
         before = Some(hit.end());
         if counts {
-            cx.spend(1)?;
+            cx.spend(2)?;
             found.push((hit.start(), hit.end()));
         }
     }
@@ -270,7 +270,7 @@ fn replace_with(cx: &Cx<'_>, args: &[Value], must: bool, literal: bool) -> Resul
                 }
             }
             done = hit.end();
-            cx.spend(1)?;
+            cx.spend(2)?;
             if out.len() > 1 << 16 {
                 cx.reserve(out.len())?;
             }

@@ -562,13 +562,16 @@ fn replace(cx: &mut Cx<'_>, args: &[Value]) -> Result<Value> {
         return ok(out);
     }
     let mut at = 0;
+    let mut count = 0_usize;
     while let Some(found) = find(&text, &old, at) {
+        count += 1;
+        if count.is_multiple_of(1024) {
+            cx.spend(512)?;
+            cx.reserve(out.len())?;
+        }
         out.extend_from_slice(&text[at..found]);
         out.extend_from_slice(&new);
         at = found + old.len();
-        if out.len() > 1 << 20 {
-            cx.reserve(out.len())?;
-        }
     }
     if at == 0 {
         return Ok(Value::String(text));
@@ -610,7 +613,8 @@ fn quote(cx: &mut Cx<'_>, args: &[Value]) -> Result<Value> {
             out.push(b' ');
         }
         let text = cast::to_text(cx, value)?;
-        cx.reserve(text.len().saturating_mul(4))?;
+        cx.reserve(out.len().saturating_add(text.len()))?;
+        cx.spend(text.len() / 32)?;
         number::quote(&mut out, &text, false);
     }
     ok(out)
@@ -627,7 +631,8 @@ fn squote(cx: &mut Cx<'_>, args: &[Value]) -> Result<Value> {
             out.push(b' ');
         }
         out.push(b'\'');
-        gofmt::print_value(&mut out, value, cx.room())?;
+        let rest = cx.room().saturating_sub(out.len());
+        gofmt::print_value(&mut out, value, rest)?;
         out.push(b'\'');
     }
     ok(out)
@@ -643,7 +648,8 @@ fn cat(cx: &mut Cx<'_>, args: &[Value]) -> Result<Value> {
         if at > 0 {
             out.push(b' ');
         }
-        gofmt::print_value(&mut out, value, cx.room())?;
+        let rest = cx.room().saturating_sub(out.len());
+        gofmt::print_value(&mut out, value, rest)?;
     }
     ok(out)
 }
@@ -820,19 +826,21 @@ fn to_string(cx: &mut Cx<'_>, args: &[Value]) -> Result<Value> {
 fn join(cx: &mut Cx<'_>, args: &[Value]) -> Result<Value> {
     let between = text_at(args, 0);
     let list = string_list(cx, any_at(args, 1))?;
-    let mut out = Vec::new();
-    for (at, item) in list.items().iter().enumerate() {
+    let items = list.items();
+    let texts = items.iter().filter_map(Value::as_str);
+    let size = texts
+        .clone()
+        .map(|text| text.len() + between.len())
+        .fold(0, usize::saturating_add);
+    cx.reserve(size)?;
+    cx.spend(size / 128)?;
+    let mut out = Vec::with_capacity(size);
+    for (at, text) in texts.enumerate() {
         if at > 0 {
             out.extend_from_slice(&between);
         }
-        if let Value::String(text) = item {
-            out.extend_from_slice(text);
-        }
-        if out.len() > 1 << 16 {
-            cx.reserve(out.len())?;
-        }
+        out.extend_from_slice(text);
     }
-    cx.spend(out.len() / 128)?;
     ok(out)
 }
 

@@ -60,8 +60,14 @@ pub struct TemplateSet {
     name: Rc<str>,
     funcs: Rc<FuncMap>,
     missing_key: MissingKey,
-    parent: Option<Rc<TemplateSet>>,
+    layer: Rc<Layer>,
+}
+
+/// Templates on top of others.
+#[derive(Clone, Debug, Default)]
+struct Layer {
     own: HashMap<Str, Rc<Tree>>,
+    below: Option<Rc<Layer>>,
 }
 
 impl TemplateSet {
@@ -72,8 +78,7 @@ impl TemplateSet {
             name: Rc::from(name),
             funcs: Rc::new(funcs),
             missing_key: MissingKey::default(),
-            parent: None,
-            own: HashMap::new(),
+            layer: Rc::default(),
         }
     }
 
@@ -84,15 +89,18 @@ impl TemplateSet {
         self
     }
 
-    /// A set on top of this one, as cheap as counting a reference.
+    /// A set on top of this one as it is now. It costs no more than counting a reference, so that a function may make one
+    /// for each text it renders, as Helm's `tpl` does.
     #[must_use]
-    pub fn child(self: &Rc<Self>) -> Self {
+    pub fn child(&self) -> Self {
         Self {
             name: Rc::clone(&self.name),
             funcs: Rc::clone(&self.funcs),
             missing_key: self.missing_key,
-            parent: Some(Rc::clone(self)),
-            own: HashMap::new(),
+            layer: Rc::new(Layer {
+                own: HashMap::new(),
+                below: Some(Rc::clone(&self.layer)),
+            }),
         }
     }
 
@@ -113,18 +121,18 @@ impl TemplateSet {
             if tree.is_empty() && self.find(&name).is_some() {
                 continue;
             }
-            self.own.insert(name, tree);
+            Rc::make_mut(&mut self.layer).own.insert(name, tree);
         }
         Ok(())
     }
 
     pub(crate) fn find(&self, name: &[u8]) -> Option<&Tree> {
-        let mut set = self;
+        let mut layer = &self.layer;
         loop {
-            if let Some(tree) = set.own.get(name) {
+            if let Some(tree) = layer.own.get(name) {
                 return Some(tree);
             }
-            set = set.parent.as_deref()?;
+            layer = layer.below.as_ref()?;
         }
     }
 
@@ -138,10 +146,10 @@ impl TemplateSet {
     #[must_use]
     pub fn names(&self) -> Vec<Str> {
         let mut names = Vec::new();
-        let mut set = Some(self);
-        while let Some(here) = set {
+        let mut layer = Some(&self.layer);
+        while let Some(here) = layer {
             names.extend(here.own.keys().cloned());
-            set = here.parent.as_deref();
+            layer = here.below.as_ref();
         }
         names.sort();
         names.dedup();
@@ -224,7 +232,7 @@ pub(crate) struct Run<'r> {
 const CHECK_EVERY: u64 = 256;
 
 impl<'r> Run<'r> {
-    fn new(ambient: &'r dyn Ambient, limits: &Limits) -> Self {
+    pub(crate) fn new(ambient: &'r dyn Ambient, limits: &Limits) -> Self {
         Self {
             ambient,
             limits: *limits,

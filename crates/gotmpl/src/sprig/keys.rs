@@ -436,3 +436,62 @@ fn pkcs8(bytes: &[u8]) -> Option<Key> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use num_bigint::BigUint;
+
+    use super::{Key, SHA256_PREFIX};
+    use crate::ambient::Still;
+    use crate::func::{Cx, FuncMap};
+    use crate::template::{Limits, Run, TemplateSet};
+
+    fn with_cx(run: impl FnOnce(&Cx<'_>)) {
+        let ambient = Still::new(0, 3);
+        let limits = Limits::default();
+        let set = TemplateSet::new("t", FuncMap::new());
+        run(&Cx {
+            run: &Run::new(&ambient, &limits),
+            set: &set,
+            depth: 0,
+        });
+    }
+
+    #[test]
+    fn rsa_signatures_are_undone_by_the_public_key() {
+        with_cx(|cx| {
+            let key = Key::rsa(cx, 1024).unwrap();
+            let signature = BigUint::from_bytes_be(&key.sign(b"message").unwrap());
+            let Key::Rsa(rsa) = key else {
+                panic!("an RSA key")
+            };
+            let plain = signature.modpow(&rsa.e, &rsa.n).to_bytes_be();
+            assert!(plain.starts_with(&[1, 0xFF]));
+            let hash = plain.len() - 32;
+            assert_eq!(&plain[hash - SHA256_PREFIX.len()..hash], SHA256_PREFIX);
+        });
+    }
+
+    #[test]
+    fn keys_are_read_back_from_their_text() {
+        with_cx(|cx| {
+            for key in [Key::rsa(cx, 512).unwrap(), Key::ec(cx), Key::ed(cx)] {
+                let text = key.to_pem();
+                let read = Key::from_pem(&text).unwrap();
+                assert_eq!(read.to_pem(), text);
+                assert_eq!(read.public(), key.public());
+            }
+        });
+    }
+
+    #[test]
+    fn what_is_no_key_is_refused() {
+        for text in [
+            "",
+            "x",
+            "-----BEGIN RSA PRIVATE KEY-----\nAA==\n-----END RSA PRIVATE KEY-----\n",
+        ] {
+            assert!(Key::from_pem(text).is_err());
+        }
+    }
+}

@@ -388,3 +388,44 @@ fn url_join(_: &mut Cx<'_>, args: &[Value]) -> Result<Value> {
     }
     Ok(Value::from(out))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::ambient::{Ambient, Instant};
+    use crate::func::FuncMap;
+    use crate::template::{Limits, TemplateSet};
+    use crate::value::Value;
+
+    struct Names;
+
+    impl Ambient for Names {
+        fn now(&self) -> Instant {
+            Instant {
+                seconds: 0,
+                nanos: 0,
+            }
+        }
+
+        fn random(&self, buffer: &mut [u8]) {
+            buffer.fill(0);
+        }
+
+        fn host_address(&self, name: &str) -> Option<String> {
+            (name == "known").then(|| "192.0.2.1".to_owned())
+        }
+    }
+
+    #[test]
+    fn addresses_come_from_the_ambient_alone() {
+        let mut set = TemplateSet::new("t", FuncMap::sprig());
+        set.parse(
+            "t",
+            "{{ getHostByName \"known\" }}|{{ getHostByName \"other\" }}",
+        )
+        .unwrap();
+        let out = set
+            .render("t", &Value::Nil, &Names, &Limits::default())
+            .unwrap();
+        assert_eq!(out, b"192.0.2.1|");
+    }
+}

@@ -90,8 +90,8 @@ fn functions() -> FuncMap {
     funcs
 }
 
-fn render(template: &[u8], data: &Value) -> Result<Vec<u8>, String> {
-    let mut set = TemplateSet::new("root", functions()).missing_key(MissingKey::Zero);
+fn render(template: &[u8], data: &Value, missing: MissingKey) -> Result<Vec<u8>, String> {
+    let mut set = TemplateSet::new("root", functions()).missing_key(missing);
     set.parse("t.yaml", template)
         .map_err(|error| error.to_string())?;
     set.render(
@@ -108,6 +108,11 @@ fn replay(file: &Path) -> (usize, Vec<String>) {
     let text = std::fs::read_to_string(file).unwrap();
     let mut lines = text.lines();
     let header: Json = serde_json::from_str(lines.next().unwrap()).unwrap();
+    let missing = match header["missing"].as_str().unwrap() {
+        "error" => MissingKey::Error,
+        "zero" => MissingKey::Zero,
+        _ => MissingKey::Invalid,
+    };
     let mut count = 0;
     let mut wrong = Vec::new();
     for line in lines {
@@ -120,7 +125,7 @@ fn replay(file: &Path) -> (usize, Vec<String>) {
             None => Ok(text("out64")
                 .map_or_else(|| text("out").unwrap_or("").as_bytes().to_vec(), decode64)),
         };
-        let found = render(&template, &typed(&header["data"]));
+        let found = render(&template, &typed(&header["data"]), missing);
         count += 1;
         if found != expected {
             let show = |result: Result<Vec<u8>, String>| match result {

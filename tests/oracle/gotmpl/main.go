@@ -36,6 +36,7 @@ type result struct {
 type header struct {
 	Go       string          `json:"go"`
 	Versions []string        `json:"versions"`
+	Missing  string          `json:"missing"`
 	Data     json.RawMessage `json:"data"`
 }
 
@@ -108,9 +109,13 @@ func write(name string, data []byte, templates []string) {
 	var out bytes.Buffer
 	encode := json.NewEncoder(&out)
 	encode.SetEscapeHTML(false)
-	fail(encode.Encode(header{runtime.Version(), versions(), compact.Bytes()}))
+	missing := "zero"
+	if rest, ok := strings.CutPrefix(name, "missing-"); ok {
+		missing = rest
+	}
+	fail(encode.Encode(header{runtime.Version(), versions(), missing, compact.Bytes()}))
 	for _, text := range templates {
-		fail(encode.Encode(run(text, data)))
+		fail(encode.Encode(run(text, data, missing)))
 	}
 	fail(os.MkdirAll(goldenDir, 0o755))
 	fail(os.WriteFile(filepath.Join(goldenDir, name+".jsonl"), out.Bytes(), 0o644))
@@ -151,12 +156,12 @@ func writeSignatures() {
 	fail(os.WriteFile(filepath.Join(goldenDir, "..", "signatures.jsonl"), out.Bytes(), 0o644))
 }
 
-func run(text string, raw []byte) result {
+func run(text string, raw []byte, missing string) result {
 	res := result{Template: text}
 	if !utf8.ValidString(text) {
 		res.Template, res.Template64 = "", base64.StdEncoding.EncodeToString([]byte(text))
 	}
-	out, err := render(text, raw)
+	out, err := render(text, raw, missing)
 	if err != nil {
 		res.Err = err.Error()
 		return res
@@ -169,7 +174,7 @@ func run(text string, raw []byte) result {
 	return res
 }
 
-func render(text string, raw []byte) (out string, err error) {
+func render(text string, raw []byte, missing string) (out string, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
@@ -180,7 +185,7 @@ func render(text string, raw []byte) (out string, err error) {
 	data := typed(decoded)
 
 	root := template.New("root")
-	root.Option("missingkey=zero")
+	root.Option("missingkey=" + missing)
 	root.Funcs(functions(root))
 	if _, err := root.New("t.yaml").Parse(text); err != nil {
 		return "", err

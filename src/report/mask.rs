@@ -41,7 +41,14 @@ fn patterns() -> &'static [Regex] {
         let query = QUERY_WORDS.join("|");
         let name = format!(r"[A-Za-z0-9_.\-]*(?:{word})[A-Za-z0-9_.\-]*");
         // Values: in escaped quotes (JSON inside a string), in quotes, or up to a blank.
-        let quoted = r#"\\"(?P<v>(?:\\[^"]|[^"\\])*)|"(?P<w>(?:\\.|[^"\\])*)|'(?P<y>[^']*)"#;
+        // What follows a closing quote without a blank belongs to the value, as in a shell.
+        let tail = r#"["']?[A-Za-z0-9_+/=$%!@#^*\-][^\s&,;)\]}]*"#;
+        let quoted = [
+            r#"\\"(?P<v>(?:\\[^"]|[^"\\])*)"#.to_owned(),
+            format!(r#""(?P<w>(?:\\.|[^"\\])*)(?:"(?P<t>{tail}))?"#),
+            format!(r"'(?P<y>[^']*)(?:'(?P<u>{tail}))?"),
+        ]
+        .join("|");
         let value = format!(r#"(?:{quoted}|(?P<x>(?:[^\s"'\\]|\\[^\s"])[^\s]*))"#);
         let plain = format!(r#"(?:{quoted}|(?P<x>(?:[^\s&"'\\]|\\[^\s"])[^\s&]*))"#);
         [
@@ -54,6 +61,12 @@ fn patterns() -> &'static [Regex] {
             format!(r#"["']{name}\\?["']\s*:\s*{value}"#),
             // NAME: value; not the last part of a path, which is an object's name in an error
             format!(r"(?:^|[^A-Za-z0-9_.\-/]){name}:\s+{value}"),
+            // NAME:value, only for names that are no image and no object
+            format!(
+                r"(?:^|[^A-Za-z0-9_.\-/])[A-Za-z0-9_.\-]*(?:password|passwd|_token|_secret|_key):{value}"
+            ),
+            // NAME: | and the lines of the block below
+            format!(r"{name}:[ \t]+[|>][+\-0-9]*[ \t]*\r?\n(?:[ \t]*\r?\n)*(?P<b>[ \t]+[^\s][^\n]*)"),
             // --NAME value
             format!(r"--{name}\s+{value}"),
             // scheme://user:password@host
@@ -148,6 +161,14 @@ impl Masker {
                     let Some(whole) = captures.get(0) else { break };
                     // No pattern matches nothing, so this moves on.
                     from = whole.end();
+                    if let Some(first) = captures.name("b") {
+                        let block = block(text, first.range());
+                        from = block.end;
+                        found.push((whole.start()..block.end, block));
+                        continue;
+                    }
+                    let tails = ["t", "u"].iter().find_map(|name| captures.name(name));
+                    found.extend(tails.map(|tail| (whole.range(), tail.range())));
                     let groups = ["v", "w", "x", "y"];
                     let group = groups.iter().find_map(|name| captures.name(name));
                     let Some(group) = group.filter(|group| !group.is_empty()) else {
@@ -201,6 +222,27 @@ impl Masker {
         out.push_str(&text[from..]);
         Cow::Owned(out)
     }
+}
+
+/// The text of a YAML block whose first line this is: all lines that stand as deep as that one.
+fn block(text: &str, first: Range<usize>) -> Range<usize> {
+    let line = &text[first.clone()];
+    let depth = line.len() - line.trim_start_matches([' ', '\t']).len();
+    let mut end = first.end;
+    let mut next = first.end;
+    for line in text[first.end..].split_inclusive('\n').skip(1) {
+        next += line.len();
+        if line.trim().is_empty() {
+            continue;
+        }
+        let own = line.len() - line.trim_start_matches([' ', '\t']).len();
+        if own < depth {
+            break;
+        }
+        end = next;
+    }
+    let secret = text[first.start + depth..end].trim_end();
+    first.start + depth..first.start + depth + secret.len()
 }
 
 /// Sorts ranges and joins those that touch.
@@ -262,6 +304,18 @@ mod tests {
             (r"password=\abc x", "password=*** x"),
             (r"password: \abc x", "password: *** x"),
             ("PASSWORD := abc x", "PASSWORD := *** x"),
+            ("password:hunter2 x", "password:*** x"),
+            ("db_passwd:'a b' x", "db_passwd:'***' x"),
+            ("API_TOKEN:abc x", "API_TOKEN:*** x"),
+            (r#"password=""rest x"#, r#"password=""*** x"#),
+            ("password='a'rest x", "password='***'*** x"),
+            (r#"password="a"'rest' x"#, r#"password="***"*** x"#),
+            ("password: 'a''b'", "password: '***'***"),
+            (
+                "a: 1\npassword: |-\n  hun\n\n    ter\nnext: 2",
+                "a: 1\npassword: ***\n  ***\nnext: 2",
+            ),
+            ("secret: >\n\n  hunter2\n", "secret: ***\n\n  ***\n"),
             (
                 "POST https://discord.com/api/webhooks/1/x failed",
                 "POST https://discord.com/*** failed",
@@ -283,6 +337,10 @@ mod tests {
             "oci://registry.example.com/charts/app:1.2.3",
             "warning: unknown key \"hook\" at top level",
             "scale deployment.app/token-service -> 0 replicas",
+            "image: registry/token-service:1.2",
+            "pull registry.example.com/password-manager:1.2",
+            "keycloak:24",
+            "configMapKeyRef of 'app': not found",
         ] {
             assert_eq!(masker.mask(text), text);
         }

@@ -83,11 +83,35 @@ impl Output {
         }
     }
 
-    /// Waits until all lines are written, a few seconds at most.
+    /// Waits until all lines are written: three seconds without one, or half a minute, end it.
     pub fn finish(&self) {
         if let Some(writer) = self.writer.get() {
             writer.finish(Duration::from_secs(3));
+            let context = self.context();
+            let note = context
+                .options
+                .as_ref()
+                .and_then(|options| self.lost_lines(&context, options));
+            drop(context);
+            if let Some(note) = note {
+                self.raw(Stream::Stdout, note);
+                writer.finish(Duration::from_secs(3));
+            }
         }
+    }
+
+    /// What is said of lines that nobody read, once somebody reads again.
+    fn lost_lines(&self, context: &Context, options: &OutputOptions) -> Option<String> {
+        let lost = self.writer.get().map_or(0, Writer::take_lost);
+        let note = Record::line(
+            Level::Warn,
+            Kind::Warning,
+            format!("{lost} lines were not written, nobody read them"),
+        );
+        (lost > 0).then(|| match options.format {
+            Format::Text => text(&note, context, false),
+            Format::Json => json_line(&note, context, options.command),
+        })
     }
 
     fn context(&self) -> std::sync::MutexGuard<'_, Context> {
@@ -127,18 +151,8 @@ impl Output {
         if options.document && record.stream == Stream::Stdout {
             return;
         }
-        let lost = self.writer.get().map_or(0, Writer::take_lost);
-        if lost > 0 {
-            let note = Record::line(
-                Level::Warn,
-                Kind::Warning,
-                format!("{lost} lines were not written, nobody read them"),
-            );
-            let line = match options.format {
-                Format::Text => text(&note, &context, false),
-                Format::Json => json_line(&note, &context, options.command),
-            };
-            self.raw(Stream::Stdout, line);
+        if let Some(note) = self.lost_lines(&context, options) {
+            self.raw(Stream::Stdout, note);
         }
         let line = match options.format {
             Format::Text => text(record, &context, options.colour),

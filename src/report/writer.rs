@@ -15,6 +15,8 @@ use super::record::Stream;
 const LIMIT: usize = 4 * 1024 * 1024;
 /// How long a line waits for room while its reader still reads.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How long the last words to a stderr that does not move may take.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 struct State {
@@ -25,6 +27,8 @@ struct State {
     /// Nothing has moved for as long as a line waits.
     stalled: bool,
     lost: u64,
+    /// How many lines were taken out, to see whether a reader still reads.
+    moved: u64,
     closed: (bool, bool),
 }
 
@@ -101,12 +105,19 @@ impl Writer {
         }
     }
 
-    /// Waits until everything is written, at most for `limit`. What is meant for stderr and
-    /// still waits behind a stuck stdout is then written from here.
-    pub(super) fn finish(&self, limit: Duration) {
-        let end = Instant::now() + limit;
+    /// Waits until everything is written: as long as a line goes out every `patience`, and ten
+    /// times that at most. What is meant for stderr and still waits behind a stuck stdout is then
+    /// written from here.
+    pub(super) fn finish(&self, patience: Duration) {
+        let last = Instant::now() + patience * 10;
+        let mut end = Instant::now() + patience;
         let mut state = self.shared.lock();
+        let mut moved = state.moved;
         while !state.lines.is_empty() || state.busy {
+            if state.moved != moved {
+                moved = state.moved;
+                end = (Instant::now() + patience).min(last);
+            }
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
@@ -116,11 +127,22 @@ impl Writer {
         }
         let rest = std::mem::take(&mut state.lines);
         drop(state);
-        for (stream, text) in rest {
-            if stream == Stream::Stderr {
-                // The last words; there is nobody to tell that they were not heard.
-                let _ = put(io::stderr().lock(), &text);
-            }
+        let words = rest
+            .into_iter()
+            .filter(|(stream, _)| *stream == Stream::Stderr);
+        let words: String = words.map(|(_, text)| text).collect();
+        if words.is_empty() {
+            return;
+        }
+        // The last words. Both streams may be one pipe that nobody reads: then this write hangs
+        // too, and the process must end all the same.
+        let (done, heard) = std::sync::mpsc::channel();
+        let speak = move || {
+            let _ = put(io::stderr().lock(), &words);
+            let _ = done.send(());
+        };
+        if std::thread::Builder::new().spawn(speak).is_ok() {
+            let _ = heard.recv_timeout(LAST_WORDS);
         }
     }
 }
@@ -147,6 +169,7 @@ fn serve(shared: &Shared) {
         };
         let mut state = shared.lock();
         state.busy = false;
+        state.moved += 1;
         state.stalled = false;
         if failed {
             // S-3.29: who closed a stream wants no more of it.

@@ -386,3 +386,45 @@ fn a_size_is_told_once_however_often_a_conflict_repeats_it() {
         outcome.stdout
     );
 }
+
+#[test]
+fn a_reader_of_both_streams_that_stops_reading_does_not_keep_a_run_from_ending() {
+    // S-3.29: `kzero down 2>&1 | less`, and nobody scrolls.
+    let api = MiniApi::start_blocking();
+    let place = kzero()
+        .profile(&live(
+            "hooks: {on-error: ./on-error.sh}\npipelines:\n  down:\n    - custom: ./chatty.sh\n",
+        ))
+        .script(
+            "chatty.sh",
+            "yes 0123456789012345678901234567890123456789 | head -n 10000\nexit 1\n",
+        )
+        .script("on-error.sh", "echo ran >marker\n");
+    let (reader, writer) = std::io::pipe().unwrap();
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the test needs one pipe for both streams that nobody reads"
+    )]
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_kzero"))
+        .arg("down")
+        .current_dir(place.dir())
+        .env("KUBECONFIG", api.kubeconfig(place.dir()))
+        .stdout(writer.try_clone().unwrap())
+        .stderr(writer)
+        .spawn()
+        .unwrap();
+    let begin = std::time::Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if begin.elapsed() > Duration::from_secs(40) {
+            child.kill().unwrap();
+            panic!("kzero waits for its reader");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(status.code(), Some(3));
+    assert_eq!(place.read("marker"), "ran\n");
+    drop(reader);
+}

@@ -1,4 +1,4 @@
-module kzero.dev/oracle/gotmpl
+module kzero/oracle/gotmpl
 
 go 1.26.0
 

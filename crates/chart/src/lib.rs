@@ -1,12 +1,14 @@
-//! Helm charts to manifests, byte for byte as Helm 3.22 does it. Pure: no network, no clock.
+//! Helm charts to manifests, byte for byte as Helm 3.22 does it. Pure: no network, no clock; of files only
+//! those of charts are read.
 //!
-//! So far the crate holds the YAML that charts and values are written in, and how values come
-//! together:
+//! So far the crate holds the YAML that charts and values are written in, how values come
+//! together, and charts as they are loaded:
 //!
 //! * [`yaml::decode`] reads as Helm reads values files and `fromYaml` (YAML 1.1 scalars, numbers
 //!   through JSON, the last of two equal keys);
 //! * [`yaml::encode`] writes as `toYaml` does, which decides over checksums in manifests;
-//! * [`values`] merges files and applies `--set` and its family.
+//! * [`values`] merges files and applies `--set` and its family;
+//! * [`load`] reads folders and archives into a [`Chart`].
 //!
 //! ```
 //! let values = kzero_chart::yaml::decode("debug: yes\nport: 0x1F90\n").unwrap();
@@ -14,5 +16,13 @@
 //! assert_eq!(kzero_chart::yaml::encode(&values).unwrap(), "debug: true\nport: 8080");
 //! ```
 
+mod fields;
+mod ignore;
+mod limits;
+pub mod load;
+pub mod metadata;
+mod quote;
 pub mod values;
 pub mod yaml;
+
+pub use load::{Chart, LoadError};

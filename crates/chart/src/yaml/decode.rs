@@ -7,7 +7,7 @@ use base64::Engine;
 use serde_json::{Map, Number, Value};
 
 use super::input::Input;
-use super::number::key_float;
+use super::number::{key_float, text_float};
 use super::parse::{Event, Parser};
 use super::resolve::{Resolved, resolve};
 use super::scan::SyntaxError;
@@ -54,12 +54,71 @@ pub fn decode(text: &str) -> Result<Value, DecodeError> {
 ///
 /// As [`decode`].
 pub fn decode_bytes(bytes: &[u8]) -> Result<Value, DecodeError> {
+    decode_for(bytes, &Target::Any, &mut { MAX_NODES })
+}
+
+/// What a value is read for. Where a text is wanted, numbers and booleans become texts before
+/// they go through JSON, so that `1` stays `1` and `1.10` becomes `1.1`.
+#[derive(Debug)]
+pub(crate) enum Target {
+    /// Whatever is there.
+    Any,
+    /// A text.
+    Text,
+    /// A list of such items.
+    List(&'static Target),
+    /// A map to such values.
+    Map(&'static Target),
+    /// Fields by name.
+    Fields(&'static [(&'static str, Target)]),
+}
+
+impl Target {
+    /// What the value of a key is read for: of the field of that name, else of one that differs in case.
+    fn of_key(&'static self, key: &str) -> &'static Self {
+        match self {
+            Self::Map(item) => item,
+            Self::Fields(fields) => {
+                let exact = fields.iter().find(|(name, _)| *name == key);
+                let found =
+                    exact.or_else(|| fields.iter().find(|(name, _)| folded(name) == folded(key)));
+                found.map_or(&Self::Any, |(_, target)| target)
+            }
+            _ => &Self::Any,
+        }
+    }
+
+    fn of_item(&'static self) -> &'static Self {
+        match self {
+            Self::List(item) => item,
+            _ => &Self::Any,
+        }
+    }
+}
+
+/// A name of a field without its case, as Go compares them.
+pub(crate) fn folded(name: &str) -> String {
+    name.chars()
+        .map(|c| match c {
+            '\u{17f}' => 's',
+            '\u{212a}' => 'k',
+            _ => c.to_ascii_lowercase(),
+        })
+        .collect()
+}
+
+/// The same for values of a known shape, with a bound on nodes, from which those of the value are taken.
+pub(crate) fn decode_for(
+    bytes: &[u8],
+    target: &'static Target,
+    bound: &mut usize,
+) -> Result<Value, DecodeError> {
     let input = Input::new(bytes);
     let mut reader = Reader {
         parser: Parser::new(&input),
         anchors: HashMap::new(),
         anchored: Vec::new(),
-        nodes: 0,
+        nodes: *bound,
     };
     let Some(root) = reader.document()? else {
         return Ok(Value::Null);
@@ -67,11 +126,14 @@ pub fn decode_bytes(bytes: &[u8]) -> Result<Value, DecodeError> {
     let mut values = Values {
         anchored: &reader.anchored,
         open: vec![false; reader.anchored.len()],
-        budget: MAX_NODES,
+        budget: *bound,
         depth: 0,
     };
-    match values.value(&root)? {
-        (value, None) => Ok(value),
+    match values.value(&root, target)? {
+        (value, None) => {
+            *bound = values.budget;
+            Ok(value)
+        }
         (_, Some(Late::Number(error))) => Err(error),
         (_, Some(Late::Key { kind, shown, item })) => {
             (values.budget, values.depth) = (MAX_NODES, 0);
@@ -115,6 +177,7 @@ struct Reader<'a> {
     anchors: HashMap<&'a str, usize>,
     /// Nodes with an anchor; none while they are being read.
     anchored: Vec<Option<Node<'a>>>,
+    /// Nodes that may still be read.
     nodes: usize,
 }
 
@@ -137,10 +200,10 @@ impl<'a> Reader<'a> {
     }
 
     fn node(&mut self, event: Event<'a>, depth: usize) -> Result<Node<'a>, DecodeError> {
-        self.nodes += 1;
-        if depth > MAX_DEPTH || self.nodes > MAX_NODES {
+        if depth > MAX_DEPTH || self.nodes == 0 {
             return Err(too_deep());
         }
+        self.nodes -= 1;
         let (number, node) = match event {
             Event::Alias(name) => {
                 return match self.anchors.get(name) {
@@ -249,11 +312,15 @@ struct Entries<'r> {
 }
 
 impl<'r> Values<'r> {
-    fn value(&mut self, node: &'r Node<'r>) -> Result<(Value, Option<Late<'r>>), DecodeError> {
+    fn value(
+        &mut self,
+        node: &'r Node<'r>,
+        target: &'static Target,
+    ) -> Result<(Value, Option<Late<'r>>), DecodeError> {
         self.enter()?;
         let found = match node {
             Node::Scalar { tag, text, plain } => {
-                match scalar(tag.as_deref(), text, *plain)?.into_value() {
+                match scalar(tag.as_deref(), text, *plain)?.into_value(target) {
                     Ok(value) => (value, None),
                     Err(error) => (Value::Null, Some(Late::Number(error))),
                 }
@@ -262,7 +329,7 @@ impl<'r> Values<'r> {
                 let mut list = Vec::with_capacity(items.len());
                 let mut late = None;
                 for item in items {
-                    let (value, item_late) = self.value(item)?;
+                    let (value, item_late) = self.value(item, target.of_item())?;
                     list.push(value);
                     keep(&mut late, item_late);
                 }
@@ -270,7 +337,7 @@ impl<'r> Values<'r> {
             }
             Node::Mapping(entries) => {
                 let mut found = Entries::default();
-                self.mapping(entries, &mut found)?;
+                self.mapping(entries, target, &mut found)?;
                 let mut late = None;
                 let keys = found.late_keys.into_values();
                 for other in keys.chain(found.late.into_values()) {
@@ -278,7 +345,9 @@ impl<'r> Values<'r> {
                 }
                 (Value::Object(found.map), late)
             }
-            Node::Anchored(_) | Node::Alias(..) => self.shared(node, Self::value)?,
+            Node::Anchored(_) | Node::Alias(..) => {
+                self.shared(node, |values, node| values.value(node, target))?
+            }
         };
         self.leave();
         Ok(found)
@@ -349,15 +418,22 @@ impl<'r> Values<'r> {
     fn mapping(
         &mut self,
         entries: &'r [(Node<'r>, Node<'r>)],
+        target: &'static Target,
         found: &mut Entries<'r>,
     ) -> Result<(), DecodeError> {
         for (key, item) in entries {
             if self.is_merge(key) {
-                self.merge(item, &mut |values, entries| values.mapping(entries, found))?;
+                self.merge(item, &mut |values, entries| {
+                    values.mapping(entries, target, found)
+                })?;
                 continue;
             }
             let key = self.key(key)?;
-            let (value, late) = self.value(item)?;
+            let target = match &key {
+                Key::Text(key) => target.of_key(key),
+                Key::Unsupported { .. } => &Target::Any,
+            };
+            let (value, late) = self.value(item, target)?;
             let key = match key {
                 Key::Text(key) => key,
                 Key::Unsupported { kind, shown } => {
@@ -531,7 +607,19 @@ impl Plain {
         }
     }
 
-    fn into_value(self) -> Result<Value, DecodeError> {
+    fn into_value(self, target: &Target) -> Result<Value, DecodeError> {
+        if let (Target::Text, Self::Resolved(found)) = (target, &self) {
+            let text = match found {
+                Resolved::Bool(value) => Some(value.to_string()),
+                Resolved::Int(value) => Some(value.to_string()),
+                Resolved::Uint(value) => Some(value.to_string()),
+                Resolved::Float(value) => Some(text_float(*value)),
+                Resolved::Null | Resolved::Timestamp | Resolved::String => None,
+            };
+            if let Some(text) = text {
+                return Ok(Value::String(text));
+            }
+        }
         let float = |value: f64| {
             // What JSON cannot carry is an error in Go's words.
             Number::from_f64(value).map(Value::Number).ok_or_else(|| {

@@ -16,5 +16,6 @@ mod scan;
 mod shown;
 
 pub use decode::{DecodeError, decode, decode_bytes};
+pub(crate) use decode::{Target, decode_for, folded};
 pub use encode::encode;
 pub use number::json_number;

@@ -64,6 +64,16 @@ pub(super) fn key_float(value: f64) -> String {
     shortest(&format!("{value:e}"), &format!("{value}"))
 }
 
+/// A double where a text is wanted: as a key, but for the words of what is no number.
+pub(super) fn text_float(value: f64) -> String {
+    match key_float(value).as_str() {
+        ".nan" => "NaN".to_owned(),
+        ".inf" => "+Inf".to_owned(),
+        "-.inf" => "-Inf".to_owned(),
+        text => text.to_owned(),
+    }
+}
+
 /// Chooses between the two forms of the same digits by the exponent.
 fn shortest(scientific: &str, decimal: &str) -> String {
     let Some((mantissa, exponent)) = scientific.split_once('e') else {

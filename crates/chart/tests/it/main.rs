@@ -1,5 +1,7 @@
 //! Goldens recorded from Helm's own libraries (`tests/oracle`), replayed without them.
 
+mod hostile;
+mod load;
 mod set;
 mod yaml;
 

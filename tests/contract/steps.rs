@@ -242,6 +242,21 @@ fn exec_passes_on_much_output_whole() {
 }
 
 #[test]
+fn exec_that_never_stops_writing_is_still_timed_out() {
+    // S-3.9: the clock must not wait for a gap in the output.
+    let plane = ControlPlane::attach();
+    let space = plane.namespace("execflood");
+    let shell = Shell::new(&plane, &space);
+    let outcome = shell.run("command: ['yes'], timeout: 2s");
+    outcome.assert_code(3).assert_stderr("step timeout 2s");
+    assert!(
+        outcome.elapsed < Duration::from_secs(12),
+        "{:?}",
+        outcome.elapsed
+    );
+}
+
+#[test]
 fn exec_that_hangs_ends_with_the_steps_timeout_and_its_output_is_told() {
     // S-3.9
     let plane = ControlPlane::attach();

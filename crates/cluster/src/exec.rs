@@ -26,6 +26,9 @@ const CLOSE: u8 = 255;
 const PIECE: usize = 32 * 1024;
 /// How often an idle connection is shown to be alive.
 const PING: Duration = Duration::from_secs(30);
+/// How long output that the exit code overtook may let wait for itself; the server closes the
+/// connection once all is sent.
+const LATE: Duration = Duration::from_secs(2);
 /// Time to set up the connection (S-D.8).
 const SET_UP: Duration = Duration::from_secs(30);
 
@@ -225,17 +228,28 @@ async fn converse(
             ),
         )
     };
+    let mut verdict = None;
     loop {
+        let mut took = false;
         tokio::select! {
             message = receive.next() => match message {
-                None => return Err(cut(&"closed by the other side")),
-                Some(Err(error)) => return Err(cut(&error)),
+                None => {
+                    return verdict.unwrap_or_else(|| Err(cut(&"closed by the other side")));
+                }
+                Some(Err(error)) => return verdict.unwrap_or_else(|| Err(cut(&error))),
                 Some(Ok(Message::Binary(data))) => match data.split_first() {
                     // An empty message announces the channel.
                     None | Some((_, [])) => {}
-                    Some((&STDOUT, rest)) => on_output(Stream::Stdout, rest),
-                    Some((&STDERR, rest)) => on_output(Stream::Stderr, rest),
-                    Some((&STATUS, rest)) => return exit_code(operation, rest),
+                    Some((&STDOUT, rest)) => {
+                        on_output(Stream::Stdout, rest);
+                        took = true;
+                    }
+                    Some((&STDERR, rest)) => {
+                        on_output(Stream::Stderr, rest);
+                        took = true;
+                    }
+                    // The server copies each stream by itself: this word may overtake output.
+                    Some((&STATUS, rest)) => verdict = Some(exit_code(operation, rest)),
                     Some(_) => {}
                 },
                 Some(Ok(_)) => {}
@@ -260,11 +274,18 @@ async fn converse(
                     next = None;
                 }
             }
+            () = tokio::time::sleep(LATE), if verdict.is_some() => {
+                return verdict.unwrap_or_else(|| Err(cut(&"no exit code")));
+            }
             _ = ping.tick() => {
                 if next.is_none() && !unflushed {
                     next = Some(Message::Ping(bytes::Bytes::new()));
                 }
             }
+        }
+        if took {
+            // A command that never stops writing must not keep clocks and signals waiting.
+            tokio::task::yield_now().await;
         }
     }
 }

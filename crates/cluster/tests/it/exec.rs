@@ -151,6 +151,24 @@ async fn s_2_16_a_connection_that_is_cut_is_no_success() {
 }
 
 #[tokio::test]
+async fn s_2_16_output_that_the_exit_code_overtakes_is_not_lost() {
+    for closes in [true, false] {
+        let (listener, address) = listen().await;
+        let serve = async {
+            let (mut stream, _) = accept(&listener, "v5.channel.k8s.io").await;
+            for frame in [frame(3, br#"{"status":"Success"}"#), frame(1, b"late")] {
+                stream.write_all(&frame).await.unwrap();
+            }
+            // A server that leaves the connection open is not waited for until the budget ends.
+            (!closes).then_some(stream)
+        };
+        let (_open, outcome) = tokio::join!(serve, exec(&address, None, 20));
+        assert_eq!(outcome.result.unwrap(), 0);
+        assert_eq!(outcome.output, [(Stream::Stdout, "late".to_owned())]);
+    }
+}
+
+#[tokio::test]
 async fn dropping_a_command_closes_its_connection() {
     let (listener, address) = listen().await;
     let serve = async {

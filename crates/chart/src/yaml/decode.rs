@@ -320,6 +320,7 @@ impl<'r> Values<'r> {
         self.enter()?;
         let found = match node {
             Node::Scalar { tag, text, plain } => {
+                self.copy(text)?;
                 match scalar(tag.as_deref(), text, *plain)?.into_value(target) {
                     Ok(value) => (value, None),
                     Err(error) => (Value::Null, Some(Late::Number(error))),
@@ -359,9 +360,18 @@ impl<'r> Values<'r> {
         if self.depth > MAX_DEPTH {
             return Err(too_deep());
         }
+        self.spend(1)
+    }
+
+    /// Counts the memory of a text as that of nodes: few aliases of a long one are as bad as many of a short one.
+    fn copy(&mut self, text: &str) -> Result<(), DecodeError> {
+        self.spend(text.len() / 32)
+    }
+
+    fn spend(&mut self, nodes: usize) -> Result<(), DecodeError> {
         self.budget = self
             .budget
-            .checked_sub(1)
+            .checked_sub(nodes)
             .ok_or_else(|| DecodeError::new("yaml: document contains excessive aliasing"))?;
         Ok(())
     }
@@ -430,7 +440,10 @@ impl<'r> Values<'r> {
             }
             let key = self.key(key)?;
             let target = match &key {
-                Key::Text(key) => target.of_key(key),
+                Key::Text(key) => {
+                    self.copy(key)?;
+                    target.of_key(key)
+                }
                 Key::Unsupported { .. } => &Target::Any,
             };
             let (value, late) = self.value(item, target)?;
@@ -562,7 +575,10 @@ impl<'r> Values<'r> {
     fn shown(&mut self, node: &'r Node<'r>) -> Result<Shown, DecodeError> {
         self.enter()?;
         let shown = match node {
-            Node::Scalar { tag, text, plain } => scalar(tag.as_deref(), text, *plain)?.into_shown(),
+            Node::Scalar { tag, text, plain } => {
+                self.copy(text)?;
+                scalar(tag.as_deref(), text, *plain)?.into_shown()
+            }
             Node::Sequence(items) => Shown::List(
                 items
                     .iter()

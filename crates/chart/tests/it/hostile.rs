@@ -143,6 +143,17 @@ fn archives_in_an_archive_share_their_bounds() {
 
 #[test]
 fn values_that_unfold_without_end_are_refused() {
+    for long in ["x: &a ", "x: &a\n  ? "] {
+        let text = format!("{long}{}\n", "t".repeat(1 << 20));
+        let values = format!("{text}y: [{}]\n", "*a,".repeat(1000));
+        let mut tar = chart();
+        entry(&mut tar, b"w/values.yaml", b'0', values.as_bytes());
+        let error = error(&tar);
+        assert!(
+            error.ends_with("document contains excessive aliasing"),
+            "{error}"
+        );
+    }
     let mut values = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
     for level in 1..9 {
         let before = format!("*a{}", level - 1);
@@ -233,4 +244,43 @@ fn no_broken_archive_makes_the_loader_fall() {
         let _ = archive_bytes(&broken);
         let _ = archive_bytes(&zip[..at]);
     }
+}
+
+/// A few bytes of an archive for megabytes of zeros.
+#[test]
+fn sparse_files_count_as_large_as_they_are() {
+    let sparse = |name: &str| {
+        let mut header = header(name.as_bytes(), b'S', 0);
+        // One empty piece at the end, and the size with it.
+        header[386..398].copy_from_slice(b"00024000000\0");
+        header[398..410].copy_from_slice(b"00000000000\0");
+        header[483..495].copy_from_slice(b"00024000000\0");
+        header[148..156].fill(b' ');
+        let sum: u32 = header.iter().map(|b| u32::from(*b)).sum();
+        header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        header
+    };
+    let mut tar = chart();
+    for name in 0..19 {
+        tar.extend(sparse(&format!("w/{name}")));
+    }
+    let inner = zipped(&tar);
+    let loaded = archive_bytes(&inner).unwrap();
+    assert_eq!(loaded.files.len(), 19);
+    assert_eq!(loaded.files[0].data.len(), 5 << 20);
+    tar.extend(sparse("w/19"));
+    assert_eq!(
+        error(&tar),
+        "decompressed chart is larger than the maximum file size 104857600"
+    );
+    let mut tar = chart();
+    for name in 0..2 {
+        entry(
+            &mut tar,
+            format!("w/charts/{name}.tgz").as_bytes(),
+            b'0',
+            &inner,
+        );
+    }
+    assert!(error(&tar).starts_with("error unpacking subchart 1.tgz in web: decompressed chart"));
 }

@@ -83,7 +83,7 @@ fn analyze(app: &App, arguments: &AnalyzeArgs) -> Result<(), Failure> {
         warn(format!("warning: {problem}"));
     }
     if profile.state.namespace.is_none() {
-        warnings.push("state.namespace is not set".into());
+        warnings.push("note: state.namespace is not set, that of the context will be used".into());
     }
 
     let (target, asked) = match app.resolve(Some(&profile)) {

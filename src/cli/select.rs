@@ -22,9 +22,13 @@ pub(super) fn select(
         };
         let known: Vec<String> = plan.steps.iter().map(|step| step.label.clone()).collect();
         let unknown = |flag: &str, wanted: &str| {
+            let hint = if known.is_empty() {
+                "it has none".to_owned()
+            } else {
+                format!("its steps are {}", known.join(", "))
+            };
             Failure::Config(format!(
-                "--{flag} {wanted}: no such step in pipelines.{phase}\nhint: its steps are {}",
-                known.join(", ")
+                "--{flag} {wanted}: no such step in pipelines.{phase}\nhint: {hint}"
             ))
         };
         let first = match &arguments.from {

@@ -42,6 +42,8 @@ enum Kind<'a> {
     Content(&'a dyn Fn(&str) -> Result<Value, String>),
     /// JSON.
     Json,
+    /// Everything behind the first `=`; names know no escapes and no commas.
+    Literal,
 }
 
 /// Applies a `--set` text to `values`. What was assigned before an error stays.
@@ -105,14 +107,7 @@ fn run(values: &mut Map<String, Value>, text: &str, kind: Kind<'_>) -> Result<()
 ///
 /// As [`set`].
 pub fn set_literal(values: &mut Map<String, Value>, text: &str) -> Result<(), SetError> {
-    let mut parser = Literal {
-        chars: text.chars().collect(),
-        at: 0,
-    };
-    match parser.key(values, 0) {
-        Ok(()) | Err(Stop::End) => Ok(()),
-        Err(Stop::Error(error)) => Err(error),
-    }
+    run(values, text, Kind::Literal)
 }
 
 /// A value of `--set` without quotes: true, false and null in any case, integers without a
@@ -272,7 +267,7 @@ impl Parser<'_> {
             if stops.contains(&c) {
                 return (out, Some(c));
             }
-            if c == '\\' {
+            if c == '\\' && !self.literal() {
                 match self.read() {
                     Some(next) => out.push(next),
                     None => return (out, None),
@@ -284,8 +279,17 @@ impl Parser<'_> {
         (out, None)
     }
 
+    fn literal(&self) -> bool {
+        matches!(self.kind, Kind::Literal)
+    }
+
     fn key(&mut self, values: &mut Map<String, Value>, level: usize) -> Result<(), Stop> {
-        let (key, stop) = self.until(&['=', '[', ',', '.']);
+        let stops: &[char] = if self.literal() {
+            &['=', '[', '.']
+        } else {
+            &['=', '[', ',', '.']
+        };
+        let (key, stop) = self.until(stops);
         match stop {
             None if key.is_empty() => Err(Stop::End),
             None => fail(format!("key {key:?} has no value")),
@@ -324,8 +328,14 @@ impl Parser<'_> {
 
     /// The right side of `=`, and whether there was none because the text is over.
     fn value(&mut self) -> Result<(Value, bool), Stop> {
-        if let Kind::Json = self.kind {
-            return self.json();
+        match self.kind {
+            Kind::Json => return self.json(),
+            Kind::Literal => {
+                let rest = self.chars[self.at..].iter().collect();
+                self.at = self.chars.len();
+                return Ok((Value::String(rest), false));
+            }
+            Kind::Typed | Kind::Text | Kind::Content(_) => {}
         }
         if self.at >= self.chars.len() {
             return Ok((Value::String(String::new()), true));
@@ -342,7 +352,7 @@ impl Parser<'_> {
         match self.kind {
             Kind::Typed => Ok(typed(text)),
             Kind::Content(read) => read(text).or_else(fail),
-            Kind::Text | Kind::Json => Ok(Value::String(text.to_owned())),
+            Kind::Text | Kind::Json | Kind::Literal => Ok(Value::String(text.to_owned())),
         }
     }
 
@@ -406,96 +416,6 @@ impl Parser<'_> {
                 let (value, end) = self.value()?;
                 insert_at(list, index, value)?;
                 if end { Err(Stop::End) } else { Ok(()) }
-            }
-            Some('[') => {
-                let next = closed_index(self.until(&[']']))?;
-                let mut inner = inner_list(at_index(list, index).filter(|item| !item.is_null()))?;
-                self.item(&mut inner, next, level)?;
-                insert_at(list, index, Value::Array(inner))
-            }
-            Some(_) => {
-                let mut inner = table_at(list, index);
-                self.key(&mut inner, level)?;
-                insert_at(list, index, Value::Object(inner))
-            }
-        }
-    }
-}
-
-/// `--set-literal`: no escapes, no lists, no commas.
-struct Literal {
-    chars: Vec<char>,
-    at: usize,
-}
-
-impl Literal {
-    fn until(&mut self, stops: &[char]) -> (String, Option<char>) {
-        let mut out = String::new();
-        while let Some(c) = self.chars.get(self.at).copied() {
-            self.at += 1;
-            if stops.contains(&c) {
-                return (out, Some(c));
-            }
-            out.push(c);
-        }
-        (out, None)
-    }
-
-    fn rest(&mut self) -> Value {
-        let rest: String = self.chars[self.at.min(self.chars.len())..].iter().collect();
-        self.at = self.chars.len();
-        Value::String(rest)
-    }
-
-    fn key(&mut self, values: &mut Map<String, Value>, level: usize) -> Result<(), Stop> {
-        let (key, stop) = self.until(&['=', '[', '.']);
-        match stop {
-            None if key.is_empty() => Err(Stop::End),
-            None => fail(format!("key {key:?} has no value")),
-            Some('=') => {
-                let value = self.rest();
-                insert(values, &key, value);
-                Ok(())
-            }
-            Some('[') => {
-                let index = closed_index(self.until(&[']']))?;
-                let mut list = inner_list(values.get(&key))?;
-                let result = self.item(&mut list, index, level);
-                insert(values, &key, Value::Array(list));
-                result
-            }
-            Some(_) => {
-                check_level(level + 1)?;
-                let mut inner = inner_table(values.get(&key))?;
-                let result = self.key(&mut inner, level + 1);
-                let empty = inner.is_empty();
-                if !empty {
-                    insert(values, &key, Value::Object(inner));
-                }
-                match result {
-                    Ok(()) if empty => fail(format!("key map {key:?} has no value")),
-                    other => other,
-                }
-            }
-        }
-    }
-
-    fn item(&mut self, list: &mut Vec<Value>, index: i64, level: usize) -> Result<(), Stop> {
-        if index < 0 {
-            return fail(format!("negative {index} index not allowed"));
-        }
-        let (text, stop) = self.until(&['[', '.', '=']);
-        if !text.is_empty() {
-            return fail(format!(
-                "unexpected data at end of array index: {}",
-                runes(&text)
-            ));
-        }
-        match stop {
-            None => Err(Stop::End),
-            Some('=') => {
-                let value = self.rest();
-                insert_at(list, index, value)
             }
             Some('[') => {
                 let next = closed_index(self.until(&[']']))?;

@@ -408,7 +408,7 @@ fn document(
     let steps = |plan: &Plan| plan.steps.iter().map(step).collect::<Vec<_>>();
     let hooks = &profile.hooks;
     json!({
-        "config": super::app::shown(&app.config_path()),
+        "config": app.config_path().display().to_string(),
         "schema_version": profile.schema_version,
         "run": {
             "mode": mode_word(profile.run.mode),

@@ -328,8 +328,3 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .build()
         .map_err(|error| Failure::Config(format!("cannot start the asynchronous runtime: {error}")))
 }
-
-/// A path without symbolic links resolved, for messages.
-pub(super) fn shown(path: &Path) -> String {
-    path.display().to_string()
-}

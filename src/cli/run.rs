@@ -77,7 +77,7 @@ pub(super) fn run(app: &App, arguments: &RunArgs, which: Which) -> ExitCode {
 /// The command beside the signals that may stop it.
 async fn run_watched(app: &App, arguments: &RunArgs, which: Which) -> Result<(), Failure> {
     let stop = Stop::default();
-    let mut signals = Signals::new(&app.environment)
+    let mut signals = Signals::new()
         .map_err(|error| Failure::Config(format!("cannot watch for signals: {error}")))?;
     tokio::select! {
         biased;
@@ -94,7 +94,7 @@ struct Signals {
 }
 
 impl Signals {
-    fn new(_environment: &crate::environment::Environment) -> std::io::Result<Self> {
+    fn new() -> std::io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         let hangup = (!hangup_is_ignored())
             .then(|| signal(SignalKind::hangup()))

@@ -104,10 +104,7 @@ impl Step {
     /// The details of the plan line (S-6.9), in order.
     pub fn details(&self, execution: Execution, replicas: Option<String>) -> Vec<String> {
         let timeout = self.own_timeout.map(duration::format);
-        let view = View {
-            execution,
-            timeout: timeout.clone(),
-        };
+        let view = View { execution };
         let mut details: Vec<String> = self.action.detail(&view).into_iter().collect();
         if let Some(pre) = &self.pre {
             details.push(format!("pre: {pre}"));

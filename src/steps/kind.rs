@@ -46,8 +46,6 @@ pub struct BuildContext<'a> {
 pub struct View {
     /// Who would carry it out.
     pub execution: Execution,
-    /// The step's own timeout, or the one that applies, in Go's form.
-    pub timeout: Option<String>,
 }
 
 /// A file without which a step cannot run (S-3.6).

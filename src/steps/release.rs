@@ -8,13 +8,12 @@ use std::path::{Component, Path, PathBuf};
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use kzero_profile::manifest::ReleaseManifest;
-use kzero_profile::{KindSpec, NameRule, OptionPhases, OptionSpec, Required, Shape};
+use kzero_profile::{KindSpec, NameRule, OptionPhases, OptionSpec, Required, Shape, duration};
 
 use super::context::StepContext;
 use super::custom::script_program;
 use super::error::StepError;
 use super::kind::{Action, BuildContext, Execution, Kind, NeededFile, Subject, View};
-use super::workload::shown;
 use crate::environment::Environment;
 use crate::event::{Effect, EventKind, Phase};
 use crate::script::Program;
@@ -155,7 +154,9 @@ impl Release {
     }
 
     fn plan_timeout(&self) -> Option<String> {
-        self.step_timeout.or_else(|| self.timeout()).map(shown)
+        self.step_timeout
+            .or_else(|| self.timeout())
+            .map(duration::format)
     }
 
     async fn shell_up(&self, cx: &StepContext<'_>) -> Result<(), StepError> {

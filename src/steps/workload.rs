@@ -3,7 +3,7 @@
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use kzero_cluster::{ErrorClass, ScaleKind, WorkloadRef};
-use kzero_profile::{KindSpec, NameRule, OptionPhases, OptionSpec, Required, Shape, duration};
+use kzero_profile::{KindSpec, NameRule, OptionPhases, OptionSpec, Required, Shape};
 
 use super::context::StepContext;
 use super::error::StepError;
@@ -299,9 +299,4 @@ impl Action for Workload {
         }
         .boxed_local()
     }
-}
-
-/// A timeout in Go's form, for details.
-pub(super) fn shown(timeout: std::time::Duration) -> String {
-    duration::format(timeout)
 }

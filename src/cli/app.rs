@@ -67,6 +67,7 @@ fn command_word(command: Option<&Command>) -> &'static str {
         Some(Command::Reset(_)) => "reset",
         Some(Command::Target(_)) => "target",
         Some(Command::Init(_)) => "init",
+        Some(Command::Chart { .. }) => "chart",
         Some(Command::Version) => "version",
         Some(Command::Completion { .. }) => "completion",
         Some(Command::Schema) => "schema",

@@ -80,6 +80,12 @@ pub(super) enum Command {
     Target(TargetArgs),
     /// Write a profile from what runs in namespaces.
     Init(InitArgs),
+    /// Render, check, show and pack Helm charts.
+    Chart {
+        /// What to do with the chart.
+        #[command(subcommand)]
+        command: super::chart::ChartCommand,
+    },
     /// Print version, commit, build date and branch.
     Version,
     /// Print a shell completion script.

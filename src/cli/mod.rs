@@ -3,6 +3,7 @@
 mod analyze;
 mod app;
 mod args;
+mod chart;
 mod init;
 mod needs;
 mod run;
@@ -120,6 +121,9 @@ fn execute(cli: Cli, environment: Environment, name: &str, output: Output) -> Ex
             &arguments,
             run::Which::Up,
         ),
+        Command::Chart { command } => {
+            chart::run(&App::new(cli.global, environment, output), &command)
+        }
         Command::Reset(arguments) => {
             let arguments = args::RunArgs::from(arguments);
             run::run(

@@ -1,0 +1,45 @@
+//! `kzero chart …`: Helm's chart commands with Helm's flags and output (S-D.2).
+
+mod template;
+mod values;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+use super::app::App;
+use crate::event::Level;
+use crate::report::{Kind, Record};
+
+/// The commands under `chart`.
+#[derive(Debug, Clone, Subcommand)]
+pub(in crate::cli) enum ChartCommand {
+    /// Render a chart's templates and print the manifests.
+    Template(Box<template::TemplateArgs>),
+}
+
+/// Runs one of them. Whatever fails ends with 1 and Helm's text on stderr (S-D.2).
+pub(in crate::cli) fn run(app: &App, command: &ChartCommand) -> ExitCode {
+    let result = match command {
+        ChartCommand::Template(arguments) => template::run(app, arguments),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(text) => {
+            complain(app, &format!("Error: {text}"));
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// Writes an error line to stderr as it is.
+fn complain(app: &App, text: &str) {
+    app.output
+        .write(&Record::bare(Level::Error, Kind::Error, text));
+}
+
+/// Writes a warning line to stderr as it is.
+fn warn(app: &App, text: &str) {
+    app.output
+        .write(&Record::bare(Level::Warn, Kind::Warning, text));
+}

@@ -21,6 +21,7 @@ mod ignore;
 mod limits;
 pub mod load;
 pub mod metadata;
+pub mod pack;
 mod quote;
 pub mod values;
 pub mod yaml;

@@ -58,6 +58,8 @@ pub struct Chart {
     pub lock: Option<Lock>,
     /// values.yaml; empty where there is none.
     pub values: Map<String, Value>,
+    /// values.yaml as it is.
+    pub raw_values: Option<Vec<u8>>,
     /// values.schema.json as it is.
     pub schema: Option<Vec<u8>>,
     /// What is under `templates/`, in the order of the files.
@@ -254,7 +256,10 @@ fn build(files: Vec<File>, budget: &mut Budget) -> Result<Chart, LoadError> {
         match file.name.as_str() {
             "Chart.yaml" => {}
             "Chart.lock" => chart.lock = lock_of(&file, budget)?,
-            "values.yaml" => chart.values = values_of(&file, budget)?,
+            "values.yaml" => {
+                chart.values = values_of(&file, budget)?;
+                chart.raw_values = Some(file.data);
+            }
             "values.schema.json" => chart.schema = Some(file.data),
             "requirements.yaml" => {
                 if !old(&mut metadata) {

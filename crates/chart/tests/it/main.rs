@@ -2,6 +2,7 @@
 
 mod hostile;
 mod load;
+mod pack;
 mod set;
 mod yaml;
 

@@ -28,6 +28,7 @@ mod error;
 mod exec;
 mod func;
 mod gofmt;
+pub mod golang;
 mod gotime;
 mod json;
 mod lex;

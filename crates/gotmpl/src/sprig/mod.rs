@@ -18,7 +18,7 @@ mod reflect;
 pub(crate) mod regex;
 mod semver;
 mod strings;
-mod urls;
+pub(crate) mod urls;
 mod words;
 
 use crate::func::{Cx, FuncDef};

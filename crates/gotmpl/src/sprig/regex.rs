@@ -108,7 +108,7 @@ fn pattern(cx: &Cx<'_>, text: &Str) -> Rc<Pattern> {
     if let Some(known) = cx.run.patterns.borrow().get(text) {
         return Rc::clone(known);
     }
-    let compiled = Rc::new(compile(text));
+    let compiled = Rc::new(compile(text, PATTERN_BYTES));
     if let Ok(mut patterns) = cx.run.patterns.try_borrow_mut()
         && patterns.len() < 256
     {
@@ -117,12 +117,13 @@ fn pattern(cx: &Cx<'_>, text: &Str) -> Rc<Pattern> {
     compiled
 }
 
-fn compile(text: &Str) -> Pattern {
+/// Reads a pattern that may take so many bytes.
+pub(crate) fn compile(text: &[u8], bytes: usize) -> Pattern {
     let translated = goregex::translate(text)
         .map_err(|(what, part)| format!("error parsing regexp: {what}: `{part}`"))?;
     RegexBuilder::new(&translated)
-        .size_limit(PATTERN_BYTES)
-        .dfa_size_limit(PATTERN_BYTES)
+        .size_limit(bytes)
+        .dfa_size_limit(bytes)
         .build()
         .map_err(|_| "error parsing regexp: expression too large".to_owned())
 }

@@ -42,11 +42,11 @@ fn get_host_by_name(cx: &mut Cx<'_>, args: &[Value]) -> Result<Value> {
 
 /// The parts of a URL, unescaped where Go does.
 #[derive(Default)]
-struct Url {
-    scheme: Vec<u8>,
+pub(crate) struct Url {
+    pub(crate) scheme: Vec<u8>,
     opaque: Vec<u8>,
     user: Option<(Vec<u8>, Option<Vec<u8>>)>,
-    host: Vec<u8>,
+    pub(crate) host: Vec<u8>,
     path: Vec<u8>,
     query: Vec<u8>,
     fragment: Vec<u8>,
@@ -54,7 +54,7 @@ struct Url {
 
 /// Which part of a URL is escaped.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+pub(crate) enum Place {
     Path,
     User,
     Host,
@@ -74,7 +74,7 @@ fn must_escape(byte: u8, place: Place) -> bool {
     }
 }
 
-fn escape(out: &mut Vec<u8>, text: &[u8], place: Place) {
+pub(crate) fn escape(out: &mut Vec<u8>, text: &[u8], place: Place) {
     for &byte in text {
         if must_escape(byte, place) {
             out.extend_from_slice(format!("%{byte:02X}").as_bytes());
@@ -84,7 +84,7 @@ fn escape(out: &mut Vec<u8>, text: &[u8], place: Place) {
     }
 }
 
-fn unescape(text: &[u8], place: Place) -> std::result::Result<Vec<u8>, String> {
+pub(crate) fn unescape(text: &[u8], place: Place) -> std::result::Result<Vec<u8>, String> {
     let digit = |at: usize| text.get(at).and_then(|&byte| char::from(byte).to_digit(16));
     let mut out = Vec::with_capacity(text.len());
     let mut at = 0;
@@ -132,7 +132,7 @@ fn cut(text: &[u8], at: u8) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-fn parse(text: &[u8]) -> std::result::Result<Url, String> {
+pub(crate) fn parse(text: &[u8]) -> std::result::Result<Url, String> {
     let (body, fragment) = cut(text, b'#');
     let refused = |words: String, whole: &[u8]| format!("parse {}: {words}", quoted(whole));
     let mut url = parse_body(body).map_err(|words| refused(words, body))?;
@@ -273,7 +273,7 @@ fn parse_literal(host: &[u8]) -> std::result::Result<Vec<u8>, String> {
 }
 
 /// The host without its port and brackets.
-fn hostname(host: &[u8]) -> &[u8] {
+pub(crate) fn hostname(host: &[u8]) -> &[u8] {
     let mut name = host;
     if let Some(at) = host.iter().rposition(|&byte| byte == b':')
         && valid_port(&host[at..])

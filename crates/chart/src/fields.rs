@@ -48,7 +48,7 @@ impl Cx {
             Value::Array(_) => "array",
             Value::Object(_) => "object",
         };
-        let place = if self.owner.is_empty() {
+        let place = if self.path.is_empty() {
             "Go value".to_owned()
         } else {
             format!("Go struct field {}.{}", self.owner, self.path.join("."))

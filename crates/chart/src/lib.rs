@@ -16,13 +16,18 @@
 //! assert_eq!(kzero_chart::yaml::encode(&values).unwrap(), "debug: true\nport: 8080");
 //! ```
 
+mod convert;
 mod fields;
+mod glob;
 mod ignore;
 mod limits;
 pub mod load;
+pub mod manifest;
 pub mod metadata;
 pub mod pack;
 mod quote;
+pub mod render;
+mod tree;
 pub mod values;
 pub mod yaml;
 

@@ -90,17 +90,21 @@ impl Chart {
         found
     }
 
-    fn collect_crds<'a>(&'a self, path: &str, found: &mut Vec<Crd<'a>>) {
-        for file in &self.files {
+    /// The manifests of this chart's own `crds/`.
+    pub(crate) fn own_crds(&self) -> impl Iterator<Item = &File> {
+        self.files.iter().filter(|file| {
             let extension = extension(&file.name).to_ascii_lowercase();
-            if file.name.starts_with("crds/")
+            file.name.starts_with("crds/")
                 && matches!(extension.as_str(), ".yaml" | ".yml" | ".json")
-            {
-                found.push(Crd {
-                    path: format!("{path}/{}", file.name),
-                    file,
-                });
-            }
+        })
+    }
+
+    fn collect_crds<'a>(&'a self, path: &str, found: &mut Vec<Crd<'a>>) {
+        for file in self.own_crds() {
+            found.push(Crd {
+                path: format!("{path}/{}", file.name),
+                file,
+            });
         }
         for chart in &self.dependencies {
             chart.collect_crds(&format!("{path}/charts/{}", chart.metadata.name), found);

@@ -208,6 +208,14 @@ impl<'r> Executor<'r> {
             return Ok(());
         }
         let room = self.cx.room();
+        if let Value::Object(object) = &value.value {
+            let text = object.shown();
+            if text.len() > room {
+                return self.limit("the output is too large");
+            }
+            self.out.extend_from_slice(text.as_bytes());
+            return self.count_output();
+        }
         // What is printed is no value of its own, so that it stands only once.
         if let Value::String(text) = &value.value
             && text.len() > room

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use crate::ambient::Ambient;
 use crate::builtins::Builtin;
-use crate::error::FuncError;
+use crate::error::{FuncError, TemplateError};
 use crate::exec;
 use crate::template::{Run, TemplateSet};
 use crate::text::Str;
@@ -300,6 +300,15 @@ impl fmt::Debug for FuncMap {
     }
 }
 
+/// How [`Cx::evaluate`] fails.
+#[derive(Debug)]
+pub enum Failed {
+    /// The text is no template.
+    Parsing(Box<TemplateError>),
+    /// Executing it failed.
+    Executing(Box<TemplateError>),
+}
+
 /// What a function may ask of the rendering it runs in.
 #[derive(Clone, Copy)]
 pub struct Cx<'r> {
@@ -352,6 +361,29 @@ impl<'r> Cx<'r> {
             depth: self.depth,
         };
         inner.include(name, data)
+    }
+
+    /// Parses a text on top of the templates that can be named now and executes it, as Helm's `tpl` does. What it
+    /// defines is seen by it alone.
+    ///
+    /// # Errors
+    /// The text is no template, it fails, or a bound is reached.
+    pub fn evaluate(&mut self, text: &Str, data: &Value) -> Result<Str, Failed> {
+        let name = self.set.name().to_owned();
+        let mut set = self.set.child();
+        let main = set
+            .parse_main(&name, text.clone())
+            .map_err(Failed::Parsing)?;
+        let inner = Cx {
+            run: self.run,
+            set: &set,
+            depth: self.depth,
+        };
+        let out = match main {
+            Some(tree) => exec::execute(inner, &tree, data).map_err(Failed::Executing)?,
+            None => Vec::new(),
+        };
+        Ok(out.into())
     }
 
     /// Counts work that grows with the input; about one step for each hundred bytes or element handled.

@@ -2,6 +2,7 @@
 //!
 //! Duty: the bytes Go would print, its complaints about wrong verbs included.
 
+use crate::error::FuncError;
 use crate::number;
 use crate::text::Str;
 use crate::utf8;
@@ -93,6 +94,16 @@ pub(crate) fn sprintf(format: &[u8], values: &[Value], bound: usize) -> Result<V
     printer.run(format, values);
     printer.finish()?;
     Ok(out)
+}
+
+/// `fmt.Sprintf`, for hosts that show values in messages.
+///
+/// # Errors
+/// The text would be longer than `bound` bytes, or a value is nested without end.
+pub fn format(format: &str, values: &[Value], bound: usize) -> Result<Str, FuncError> {
+    sprintf(format.as_bytes(), values, bound)
+        .map(Str::from)
+        .map_err(|Overflow| FuncError::limit("the value is too large or too deep to print"))
 }
 
 fn push_int(out: &mut Vec<u8>, value: i64) {

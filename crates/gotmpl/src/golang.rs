@@ -112,7 +112,10 @@ mod tests {
 
     #[test]
     fn paths_are_escaped_as_by_go() {
-        assert_eq!(escape_path("a/b;c,d e{é}$:@"), "a%2Fb%3Bc%2Cd%20e%7B%C3%A9%7D$:@");
+        assert_eq!(
+            escape_path("a/b;c,d e{é}$:@"),
+            "a%2Fb%3Bc%2Cd%20e%7B%C3%A9%7D$:@"
+        );
         assert_eq!(unescape_path("a%2fb+c").unwrap(), "a/b+c");
         assert_eq!(
             unescape_path("%zz").unwrap_err(),

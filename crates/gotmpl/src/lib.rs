@@ -43,8 +43,10 @@ mod value;
 
 pub use ambient::{Ambient, Instant, Offset, Still};
 pub use error::{ErrorKind, FuncError, TemplateError};
-pub use func::{Cx, FuncDef, FuncMap, MethodDef, Native, NativeMethod, Param};
+pub use func::{Cx, Failed, FuncDef, FuncMap, MethodDef, Native, NativeMethod, Param};
+pub use gofmt::format;
 pub use json::{JsonStyle, from_json, to_json};
-pub use template::{Limits, MissingKey, TemplateSet, render};
+pub use sprig::Time;
+pub use template::{Limits, MissingKey, Rendering, TemplateSet, render};
 pub use text::Str;
 pub use value::{Elem, Kind, List, Map, NamedType, Object, Value};

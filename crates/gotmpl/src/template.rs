@@ -116,14 +116,27 @@ impl TemplateSet {
     /// # Errors
     /// The text is no template; the set is then as before.
     pub fn parse(&mut self, file: &str, text: impl Into<Str>) -> Result<(), Box<TemplateError>> {
-        let trees = parse::parse(file, &text.into(), &self.funcs)?;
+        self.parse_main(file, text.into()).map(|_| ())
+    }
+
+    /// Parses a file into the set, and gives the tree of the file itself, whether or not it replaced another one.
+    pub(crate) fn parse_main(
+        &mut self,
+        file: &str,
+        text: Str,
+    ) -> Result<Option<Rc<Tree>>, Box<TemplateError>> {
+        let trees = parse::parse(file, &text, &self.funcs)?;
+        let mut main = None;
         for (name, tree) in trees {
+            if name.as_bytes() == file.as_bytes() {
+                main = Some(Rc::clone(&tree));
+            }
             if tree.is_empty() && self.find(&name).is_some() {
                 continue;
             }
             Rc::make_mut(&mut self.layer).own.insert(name, tree);
         }
-        Ok(())
+        Ok(main)
     }
 
     pub(crate) fn find(&self, name: &[u8]) -> Option<&Tree> {
@@ -171,13 +184,40 @@ impl TemplateSet {
         ambient: &dyn Ambient,
         limits: &Limits,
     ) -> Result<Vec<u8>, Box<TemplateError>> {
-        let run = Run::new(ambient, limits);
+        Rendering::new(ambient, limits).render(self, name, data)
+    }
+}
+
+/// Several templates rendered within the same bounds, as the files of one chart are.
+pub struct Rendering<'r> {
+    run: Run<'r>,
+}
+
+impl<'r> Rendering<'r> {
+    /// Nothing has been used yet.
+    #[must_use]
+    pub fn new(ambient: &'r dyn Ambient, limits: &Limits) -> Self {
+        Self {
+            run: Run::new(ambient, limits),
+        }
+    }
+
+    /// Renders one template of a set with some data.
+    ///
+    /// # Errors
+    /// There is no such template, it fails, or a bound is reached by all renderings so far together.
+    pub fn render(
+        &self,
+        set: &TemplateSet,
+        name: &str,
+        data: &Value,
+    ) -> Result<Vec<u8>, Box<TemplateError>> {
         let cx = Cx {
-            run: &run,
-            set: self,
+            run: &self.run,
+            set,
             depth: 0,
         };
-        match self.find(name.as_bytes()) {
+        match set.find(name.as_bytes()) {
             Some(tree) => exec::execute(cx, tree, data),
             None => Err(Box::new(TemplateError {
                 kind: crate::error::ErrorKind::Exec,
@@ -190,7 +230,7 @@ impl TemplateSet {
                 reason: format!(
                     "template: no template {} associated with template {}",
                     crate::number::quoted(name.as_bytes()),
-                    crate::number::quoted(self.name.as_bytes()),
+                    crate::number::quoted(set.name.as_bytes()),
                 ),
                 suffix: false,
                 inner: None,

@@ -199,6 +199,12 @@ pub trait Object: Any {
     /// What `%v` prints; for a struct Go prints its fields in braces.
     fn print(&self) -> String;
 
+    /// What an action prints: as `%v`, unless the type prints itself only where Go can take its address, as it can in
+    /// a field of a struct behind a pointer.
+    fn shown(&self) -> String {
+        self.print()
+    }
+
     /// What JSON holds for the object; `None` if it cannot be encoded.
     fn json(&self) -> Option<Value> {
         None
@@ -676,6 +682,19 @@ impl Value {
             Self::Map(map) => map.is_nil(),
             _ => false,
         }
+    }
+}
+
+impl fmt::Debug for Map {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // It may hold itself.
+        write!(f, "Map(len {})", self.len())
+    }
+}
+
+impl fmt::Debug for List {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "List(len {})", self.len())
     }
 }
 

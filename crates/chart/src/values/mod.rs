@@ -5,7 +5,9 @@
 //!
 //! Numbers of files are doubles and those of `--set` integers, which templates can tell apart.
 
+mod coalesce;
 mod merge;
 pub mod set;
 
+pub(crate) use coalesce::{Nulls, coalesce, copy_table, merge_tables};
 pub use merge::merge_files;

@@ -28,18 +28,37 @@ const SIMPLE_KEY: usize = 128;
 /// the two code points that are no characters. `toYaml` gives an empty text then.
 pub fn encode(value: &Value) -> Result<String, DecodeError> {
     check(value)?;
+    Ok(emit(value, Form::Plain))
+}
+
+/// Writes a value as Helm's `toYamlPretty`: lists under keys are indented, long lines stay whole, and numbers are
+/// written as Go prints them, without a way through JSON.
+#[must_use]
+pub fn encode_pretty(value: &Value) -> String {
+    emit(value, Form::Pretty)
+}
+
+fn emit(value: &Value, form: Form) -> String {
     let mut emitter = Emitter {
         out: String::new(),
         column: 0,
         whitespace: true,
         indention: true,
+        form,
     };
     emitter.node(value, -1, Place::Root);
     // `toYaml` trims one newline; a text that ends in several keeps the others.
     if emitter.out.ends_with('\n') {
         emitter.out.pop();
     }
-    Ok(emitter.out)
+    emitter.out
+}
+
+/// Which of Helm's two writers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Plain,
+    Pretty,
 }
 
 /// Refuses what cannot pass through JSON text into a YAML reader.
@@ -121,9 +140,18 @@ struct Emitter {
     whitespace: bool,
     /// Whether the line holds nothing but indentation and indicators.
     indention: bool,
+    form: Form,
 }
 
 impl Emitter {
+    /// The column after which texts are folded.
+    fn width(&self) -> usize {
+        match self.form {
+            Form::Plain => WIDTH,
+            Form::Pretty => usize::MAX,
+        }
+    }
+
     fn put(&mut self, c: char) {
         self.out.push(c);
         self.column += 1;
@@ -173,9 +201,18 @@ impl Emitter {
                     place,
                 );
             }
-            Value::Number(number) => self.text(&number_text(number), Style::Plain, indent, place),
+            Value::Number(number) => {
+                let text = match (self.form, number.as_f64()) {
+                    (Form::Pretty, Some(value)) if number.is_f64() => yaml_float(value),
+                    _ => number_text(number),
+                };
+                self.text(&text, Style::Plain, indent, place);
+            }
             Value::String(text) => {
-                let text = through_json(text);
+                let text = match self.form {
+                    Form::Plain => through_json(text),
+                    Form::Pretty => Cow::Borrowed(text.as_str()),
+                };
                 let style = string_style(&text, place);
                 self.text(&text, style, indent, place);
             }
@@ -186,7 +223,7 @@ impl Emitter {
         // A list under a key on a line of its own begins where the key does.
         let own = if indent < 0 {
             0
-        } else if place == Place::Value && !self.indention {
+        } else if self.form == Form::Plain && place == Place::Value && !self.indention {
             indent
         } else {
             indent + INDENT as isize
@@ -248,7 +285,7 @@ impl Emitter {
         let mut chars = text.chars().peekable();
         while let Some(c) = chars.next() {
             if c == ' ' {
-                let fold = breaks && !after_space && self.column > WIDTH;
+                let fold = breaks && !after_space && self.column > self.width();
                 if fold && chars.peek() != Some(&' ') {
                     self.indent(indent);
                 } else {
@@ -274,7 +311,7 @@ impl Emitter {
             let next = chars.peek().copied();
             if c == ' ' {
                 let inside = !first && next.is_some() && next != Some(' ');
-                if breaks && !after_space && self.column > WIDTH && inside {
+                if breaks && !after_space && self.column > self.width() && inside {
                     self.indent(indent);
                 } else {
                     self.put(c);
@@ -327,7 +364,8 @@ impl Emitter {
                 self.escape(c);
                 after_space = false;
             } else if c == ' ' {
-                if breaks && !after_space && self.column > WIDTH && !first && next.is_some() {
+                if breaks && !after_space && self.column > self.width() && !first && next.is_some()
+                {
                     self.indent(indent);
                     if next == Some(' ') {
                         self.put('\\');

@@ -17,5 +17,5 @@ mod shown;
 
 pub use decode::{DecodeError, decode, decode_bytes};
 pub(crate) use decode::{Target, decode_for, folded};
-pub use encode::encode;
+pub use encode::{encode, encode_pretty};
 pub use number::json_number;

@@ -114,11 +114,58 @@ pub(crate) const TABLE: &[FuncDef] = &[
     },
 ];
 
-/// A time as templates see it.
-struct Time(Moment);
+/// A time as templates see it, Go's `time.Time`: a moment and the zone it is shown in.
+#[derive(Clone, Debug)]
+pub struct Time(Moment);
+
+impl Time {
+    /// Reads a time by a layout of Go; without an offset it is in UTC. `None` if the text does not fit the layout.
+    #[must_use]
+    pub fn parse(layout: &str, text: &str) -> Option<Self> {
+        let utc = |_| (0, Str::from("UTC"));
+        gotime::parse(layout.as_bytes(), text.as_bytes(), utc)
+            .ok()
+            .map(Self)
+    }
+
+    /// The time that a value is.
+    #[must_use]
+    pub fn of(value: &Value) -> Option<Self> {
+        moment_of(value).cloned().map(Self)
+    }
+
+    /// The name of its zone, such as `UTC`.
+    #[must_use]
+    pub fn zone(&self) -> &Str {
+        &self.0.zone
+    }
+
+    /// The same moment in a zone of this name that is not away from UTC.
+    #[must_use]
+    pub fn in_zone_named(self, zone: &str) -> Self {
+        Self(Moment {
+            offset: 0,
+            zone: Str::from(zone),
+            is_utc: false,
+            ..self.0
+        })
+    }
+
+    /// The time as a layout of Go shows it.
+    #[must_use]
+    pub fn format(&self, layout: &str) -> Vec<u8> {
+        self.0.format(layout.as_bytes())
+    }
+}
+
+impl From<Time> for Value {
+    fn from(time: Time) -> Self {
+        Self::Object(Rc::new(time))
+    }
+}
 
 fn object(moment: Moment) -> Value {
-    Value::Object(Rc::new(Time(moment)))
+    Time(moment).into()
 }
 
 fn moment_of(value: &Value) -> Option<&Moment> {

@@ -21,6 +21,8 @@ mod strings;
 pub(crate) mod urls;
 mod words;
 
+pub use dates::Time;
+
 use crate::func::{Cx, FuncDef};
 
 /// All tables, each sorted by name.

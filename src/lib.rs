@@ -8,8 +8,10 @@
 //! * [`pipeline`] – plans as data, and the loop that carries them out;
 //! * [`steps`] – the kinds of steps;
 //! * [`report`], [`script`] – the owners of the two output streams and of child processes;
-//! * [`event`], [`stop`], [`environment`] – what happened, who asked to end it, what was given.
+//! * [`event`], [`stop`], [`environment`], [`ambient`] – what happened, who asked to end it, what was given, what
+//!   templates may learn of the world.
 
+pub mod ambient;
 pub mod checks;
 pub mod cli;
 pub mod environment;

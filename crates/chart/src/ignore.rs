@@ -87,6 +87,13 @@ impl Rule {
     }
 }
 
+/// Whether a path matches a pattern as Go's `filepath.Match` has them: `*` and `?` stop at slashes. What is no pattern
+/// matches nothing.
+#[must_use]
+pub fn filepath_match(pattern: &str, path: &str) -> bool {
+    Glob::parse(pattern).is_some_and(|glob| glob.matches(path))
+}
+
 /// A pattern as Go's `filepath.Match` has it.
 struct Glob(Vec<Part>);
 

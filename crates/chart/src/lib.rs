@@ -27,8 +27,10 @@ pub mod metadata;
 pub mod pack;
 mod quote;
 pub mod render;
+mod toml;
 mod tree;
 pub mod values;
 pub mod yaml;
 
+pub use ignore::filepath_match;
 pub use load::{Chart, LoadError};

@@ -1,5 +1,6 @@
 //! `kzero chart …`: Helm's chart commands with Helm's flags and output (S-D.2).
 
+mod name;
 mod template;
 mod values;
 
@@ -38,8 +39,17 @@ fn complain(app: &App, text: &str) {
         .write(&Record::bare(Level::Error, Kind::Error, text));
 }
 
-/// Writes a warning line to stderr as it is.
-fn warn(app: &App, text: &str) {
-    app.output
-        .write(&Record::bare(Level::Warn, Kind::Warning, text));
+/// The namespace of a release: of the flag, of `HELM_NAMESPACE`, of the kubeconfig's context, or `default`.
+fn namespace(app: &App, flag: Option<&str>) -> String {
+    if let Some(flag) = flag.filter(|flag| !flag.is_empty()) {
+        return flag.to_owned();
+    }
+    if let Some(variable) = app.environment.text("HELM_NAMESPACE") {
+        return variable;
+    }
+    match app.resolve(None) {
+        Ok(resolved) => resolved.target().namespace.clone(),
+        // Without a cluster there is still something to render.
+        Err(_) => "default".to_owned(),
+    }
 }

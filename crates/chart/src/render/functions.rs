@@ -13,7 +13,7 @@ use kzero_gotmpl::{
 
 use super::{Lookup, Mode};
 use crate::convert;
-use crate::yaml;
+use crate::{toml, yaml};
 
 /// How often a template may include itself, counted over all that is being rendered.
 const MAX_INCLUDES: u32 = 1000;
@@ -150,6 +150,18 @@ const TABLE: &[FuncDef] = &[
         },
     },
     FuncDef {
+        name: "fromToml",
+        params: &[Param::String],
+        rest: None,
+        call: |cx, arguments| {
+            let text = text_of(cx, arguments)?;
+            Ok(match toml::decode(&text.to_text()) {
+                Ok(value) => value,
+                Err(error) => error_map(&error),
+            })
+        },
+    },
+    FuncDef {
         name: "fromYaml",
         params: &[Param::String],
         rest: None,
@@ -187,6 +199,21 @@ const TABLE: &[FuncDef] = &[
                 Err(error) if error.is_limit() => Err(error),
                 Err(_) => Ok(Value::from("")),
             }
+        },
+    },
+    FuncDef {
+        name: "toToml",
+        params: &[Param::Any],
+        rest: None,
+        call: |cx, arguments| {
+            let value = arguments.first().unwrap_or(&Value::Nil);
+            let text = match toml::encode(value, MAX_TEXT) {
+                Ok(text) => text,
+                Err(error) if error.is_limit() => return Err(error),
+                Err(error) => error.message().into_bytes(),
+            };
+            cx.spend(text.len() / 100)?;
+            Ok(Value::from(text))
         },
     },
     FuncDef {

@@ -346,12 +346,6 @@ impl Translator<'_> {
                 self.out.push(']');
                 return Ok(());
             }
-            // Go lets a minus stand at the ends only, unless it makes a range.
-            if c == '-' && !first && !self.rest[1..].starts_with(']') {
-                let next = self.rest[1..].chars().next().ok_or_else(missing)?;
-                let part = self.rest[..1 + next.len_utf8()].to_owned();
-                return Err(("invalid character class range", part));
-            }
             first = false;
             if self.rest.starts_with("[:")
                 && let Some(end) = self.rest.find(":]")
@@ -487,6 +481,7 @@ mod tests {
             ("(?=a)", "invalid or unsupported Perl syntax", "(?="),
             ("a{1001}", "invalid repeat count", "{1001}"),
             ("[z-a]", "invalid character class range", "z-a"),
+            ("[a-z-9--!]", "invalid character class range", "9--"),
         ] {
             assert_eq!(
                 translate(pattern.as_bytes()),

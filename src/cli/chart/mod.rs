@@ -1,6 +1,8 @@
 //! `kzero chart …`: Helm's chart commands with Helm's flags and output (S-D.2).
 
 mod name;
+mod pull;
+mod source;
 mod template;
 mod values;
 
@@ -17,12 +19,15 @@ use crate::report::{Kind, Record};
 pub(in crate::cli) enum ChartCommand {
     /// Render a chart's templates and print the manifests.
     Template(Box<template::TemplateArgs>),
+    /// Fetch charts and write them to a folder.
+    Pull(Box<pull::PullArgs>),
 }
 
 /// Runs one of them. Whatever fails ends with 1 and Helm's text on stderr (S-D.2).
 pub(in crate::cli) fn run(app: &App, command: &ChartCommand) -> ExitCode {
     let result = match command {
         ChartCommand::Template(arguments) => template::run(app, arguments),
+        ChartCommand::Pull(arguments) => pull::run(app, arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

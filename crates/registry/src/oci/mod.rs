@@ -228,11 +228,10 @@ impl Client<'_> {
     }
 }
 
-/// A full version of three numbers.
+/// A full version of three numbers, written as versions are.
 fn strict(text: &str) -> Option<Version> {
     let version = Version::parse(text).ok()?;
-    let core = text.split(['-', '+']).next()?;
-    (core.split('.').count() == 3 && !text.starts_with('v')).then_some(version)
+    (canonical(&version) == text).then_some(version)
 }
 
 fn canonical(version: &Version) -> String {

@@ -90,13 +90,14 @@ fn is_prime(cx: &Cx<'_>, number: &BigUint, rounds: usize) -> bool {
     true
 }
 
-/// What a key of 2048 bits costs in steps; a rendering may make some dozens, and fewer longer ones.
-const KEY_STEPS: usize = 1_000_000;
+/// What a key of 2048 bits costs in steps, a tenth of a second: a rendering may make some dozens. Charts with several keys
+/// of 4096 bits are real, and Helm takes seconds for them too.
+const KEY_STEPS: usize = 200_000;
 
 /// A random prime of exactly so many bits, its two highest bits set.
 fn prime(cx: &Cx<'_>, bits: usize, small: &[u32]) -> Result<BigUint> {
     loop {
-        cx.spend(KEY_STEPS / 10_000)?;
+        cx.spend(20)?;
         let mut candidate = random(cx, bits);
         candidate.set_bit(bits as u64 - 1, true);
         candidate.set_bit(bits as u64 - 2, true);
@@ -167,7 +168,7 @@ impl Key {
         let q = prime(cx, 256, &small)?;
         let step = &q << 1;
         let p = loop {
-            cx.spend(KEY_STEPS / 10_000)?;
+            cx.spend(20)?;
             let mut candidate = random(cx, 2048);
             candidate.set_bit(2047, true);
             let rest = &candidate % &step;

@@ -27,6 +27,7 @@ pub mod metadata;
 pub mod pack;
 mod quote;
 pub mod render;
+pub mod schema;
 mod toml;
 mod tree;
 pub mod values;

@@ -46,8 +46,8 @@ impl Place {
                 }
                 _ => None,
             };
-            value = next
-                .ok_or_else(|| format!("json-pointer in {} not found", quoted(&self.shown())))?;
+            value =
+                next.ok_or_else(|| format!("json-pointer in {} not found", quoted(&self.shown())))?;
         }
         Ok(value)
     }

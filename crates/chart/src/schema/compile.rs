@@ -67,7 +67,7 @@ impl MetaSchemas {
         let known = dialect.draft.vocabularies().iter();
         let known = known.filter(|name| names.iter().any(|asked| asked == *name));
         let program = program.to_mut();
-        let location = "urn:mem:metaschema#".to_owned();
+        let location = "urn:mem:metaschema".to_owned();
         let mut schema = Schema::new(dialect.draft, location, Id(0));
         schema.all_of = known
             .filter_map(|name| self.vocabularies.get(&(dialect.draft, *name)).copied())
@@ -136,7 +136,8 @@ impl<'f> Compiler<'f> {
             if done > MAX_SCHEMAS {
                 return Err(format!("more than {MAX_SCHEMAS} schemas"));
             }
-            self.source.spend(place.pointer.len() + size_of::<Schema>())?;
+            self.source
+                .spend(place.pointer.len() + size_of::<Schema>())?;
             self.compile_at(&place, Id(done))?;
             done += 1;
         }
@@ -151,7 +152,7 @@ impl<'f> Compiler<'f> {
                 draft: LATEST,
                 vocabularies: None,
             };
-            let document = Document::new(url, Rc::clone(&value), fallback, &mut self.source)?;
+            let document = Document::new(url, &value, &fallback, &mut self.source)?;
             let official = ["http://json-schema.org/", "https://json-schema.org/"];
             if self.checks && !official.iter().any(|prefix| url.starts_with(prefix)) {
                 check_document(&document, &value, "")?;
@@ -225,19 +226,20 @@ impl<'f> Compiler<'f> {
 
     /// Goes through what a reference leads to, if no keyword did.
     fn ensure(&mut self, place: &Place) -> Result<(), String> {
-        let checks = self.checks;
-        let document = self.document(&place.url)?;
-        if document.knows(&place.pointer) {
+        if self.document(&place.url)?.knows(&place.pointer) {
             return Ok(());
         }
+        // Out of the map for as long as the source is needed beside it.
+        let Some(mut document) = self.documents.remove(&place.url) else {
+            return Ok(());
+        };
         let root = Rc::clone(&document.value);
         let value = place.look_up(&root)?;
-        let mut more = document.clone();
-        more.add(value, &place.pointer, &mut self.source)?;
-        if checks {
-            check_document(&more, value, &place.pointer)?;
+        document.add(value, &place.pointer, &mut self.source)?;
+        if self.checks {
+            check_document(&document, value, &place.pointer)?;
         }
-        self.documents.insert(place.url.clone(), more);
+        self.documents.insert(place.url.clone(), document);
         Ok(())
     }
 
@@ -276,7 +278,7 @@ fn check_document(document: &Document, value: &Value, pointer: &str) -> Result<(
         let Some(meta) = dialect.and_then(|dialect| metas.of(&mut program, dialect)) else {
             return Ok(());
         };
-        let found = check(&program, meta, value, Some(Metas { meta, resources }))?;
+        let found = check(&program, meta, value, Some(&Metas { meta, resources }))?;
         let Some(faults) = found else {
             return Ok(());
         };
@@ -343,9 +345,15 @@ impl Reader<'_, '_> {
         for (text, id) in self.map("patternProperties") {
             let pattern = self.compiler.pattern(&text).map_err(|error| {
                 let place = self.place.below(&["patternProperties"]).shown();
-                format!("invalid regex {} at {}: {error}", quoted(&text), quoted(&place))
+                format!(
+                    "invalid regex {} at {}: {error}",
+                    quoted(&text),
+                    quoted(&place)
+                )
             })?;
-            schema.pattern_properties.push((Named { text, pattern }, id));
+            schema
+                .pattern_properties
+                .push((Named { text, pattern }, id));
         }
         schema.additional_properties = self.rest("additionalProperties");
         if let Some(Value::Object(dependencies)) = self.object.get("dependencies") {
@@ -413,7 +421,11 @@ impl Reader<'_, '_> {
             let text = text.to_owned();
             let pattern = self.compiler.pattern(&text).map_err(|error| {
                 let place = self.place.below(&["pattern"]).shown();
-                format!("invalid regex {} at {}: {error}", quoted(&text), quoted(&place))
+                format!(
+                    "invalid regex {} at {}: {error}",
+                    quoted(&text),
+                    quoted(&place)
+                )
             })?;
             schema.pattern = Some(Named { text, pattern });
         }
@@ -435,7 +447,11 @@ impl Reader<'_, '_> {
         if dynamic && let Some(target) = self.reference("$dynamicRef")? {
             let text = self.text("$dynamicRef").unwrap_or_default();
             let (_, name) = split_decoded(text)?;
-            let name = if name.starts_with('/') { String::new() } else { name };
+            let name = if name.starts_with('/') {
+                String::new()
+            } else {
+                name
+            };
             schema.dynamic_reference = Some((target, name));
         }
         if dynamic {
@@ -458,7 +474,10 @@ impl Reader<'_, '_> {
         if self.dialect.has("applicator") {
             schema.dependent_schemas = self.map("dependentSchemas");
         }
-        if self.dialect.has(if dynamic { "unevaluated" } else { "applicator" }) {
+        if self
+            .dialect
+            .has(if dynamic { "unevaluated" } else { "applicator" })
+        {
             schema.unevaluated_items = self.one("unevaluatedItems");
             schema.unevaluated_properties = self.one("unevaluatedProperties");
         }

@@ -1,6 +1,6 @@
 //! Documents of schemas: which of their parts have an address or a name of their own.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use serde_json::{Map, Value};
@@ -28,6 +28,8 @@ pub(super) struct Document {
     pub(super) url: String,
     pub(super) value: Rc<Value>,
     pub(super) resources: BTreeMap<String, Resource>,
+    /// The pointers of resources by their addresses.
+    pointers: HashMap<String, String>,
     /// The pointers of schemas that were gone through.
     seen: BTreeSet<String>,
 }
@@ -36,17 +38,18 @@ impl Document {
     /// Goes through all of a document.
     pub(super) fn new(
         url: &str,
-        value: Rc<Value>,
-        fallback: Dialect,
+        value: &Rc<Value>,
+        fallback: &Dialect,
         source: &mut Source<'_>,
     ) -> Result<Self, String> {
         let mut document = Self {
             url: url.to_owned(),
-            value: Rc::clone(&value),
+            value: Rc::clone(value),
             resources: BTreeMap::new(),
+            pointers: HashMap::new(),
             seen: BTreeSet::new(),
         };
-        document.collect(&value, url, String::new(), &fallback, source)?;
+        document.collect(value, url, String::new(), fallback, source)?;
         Ok(document)
     }
 
@@ -116,7 +119,7 @@ impl Document {
     }
 
     fn by_id(&self, id: &str) -> Option<&Resource> {
-        self.resources.values().find(|resource| resource.id == id)
+        self.resources.get(self.pointers.get(id)?)
     }
 
     fn place(&self, pointer: &str) -> String {
@@ -156,6 +159,7 @@ impl Document {
             anchors: BTreeMap::new(),
             dynamic: Vec::new(),
         };
+        self.pointers.insert(id.to_owned(), pointer.clone());
         self.resources.insert(pointer, resource);
     }
 
@@ -232,9 +236,9 @@ impl Document {
         let place = self.place(pointer);
         let url = self.url.clone();
         let resource = self
-            .resources
-            .values_mut()
-            .find(|resource| resource.id == base)
+            .pointers
+            .get(base)
+            .and_then(|pointer| self.resources.get_mut(pointer))
             .ok_or_else(|| format!("{place} is in no resource"))?;
         let dialect = resource.dialect.clone();
         let text = |keyword: &str| schema.get(keyword).and_then(Value::as_str);
@@ -244,8 +248,8 @@ impl Document {
                 return Ok(dialect);
             }
             if let Some(id) = text(dialect.draft.id_keyword()) {
-                let (_, fragment) = split_decoded(id)
-                    .map_err(|_| format!("error in parsing anchor at {place}"))?;
+                let (_, fragment) =
+                    split_decoded(id).map_err(|_| format!("error in parsing anchor at {place}"))?;
                 if !fragment.is_empty() && !fragment.starts_with('/') {
                     names.push(fragment);
                 }

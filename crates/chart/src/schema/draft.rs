@@ -113,7 +113,12 @@ impl Draft {
     pub(super) fn vocabularies(self) -> &'static [&'static str] {
         match self {
             Self::Of2019 => &[
-                "core", "applicator", "validation", "meta-data", "format", "content",
+                "core",
+                "applicator",
+                "validation",
+                "meta-data",
+                "format",
+                "content",
             ],
             Self::Of2020 => &[
                 "core",
@@ -145,7 +150,10 @@ impl Draft {
         }
         let base = self.url().strip_suffix("schema").unwrap_or_default();
         let mut names = Vec::new();
-        for (vocabulary, _) in asked.iter().filter(|(_, needed)| **needed == Value::Bool(true)) {
+        for (vocabulary, _) in asked
+            .iter()
+            .filter(|(_, needed)| **needed == Value::Bool(true))
+        {
             let name = vocabulary
                 .strip_prefix(base)
                 .and_then(|name| name.strip_prefix("vocab/"))

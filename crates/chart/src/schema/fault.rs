@@ -65,9 +65,11 @@ pub(super) fn lines(faults: &[Fault]) -> String {
 
 /// A text in single quotes.
 pub(super) fn quote(text: &str) -> String {
-    let text = quoted(text);
-    let inner = text.get(1..text.len().saturating_sub(1)).unwrap_or_default();
-    let inner = inner.replace("\\\"", "\"").replace('\'', "\\'");
+    // A backslash at the end pairs with the closing quote, as in Helm's library.
+    let text = quoted(text).replace("\\\"", "\"").replace('\'', "\\'");
+    let inner = text
+        .get(1..text.len().saturating_sub(1))
+        .unwrap_or_default();
     format!("'{inner}'")
 }
 
@@ -98,7 +100,10 @@ mod tests {
             kind: Kind::Reference,
             causes,
         };
-        let faults = [reference(vec![said("x")]), reference(vec![said("y"), said("z")])];
+        let faults = [
+            reference(vec![said("x")]),
+            reference(vec![said("y"), said("z")]),
+        ];
         let shown = "\n- at '/a': x\n- at '/a': validation failed\n  - at '/a': y\n  - at '/a': z";
         assert_eq!(lines(&faults), shown);
     }

@@ -84,13 +84,22 @@ impl Decimal {
         };
         sign(self).cmp(&sign(other)).then_with(|| {
             let order = self.size(other);
-            if self.negative { order.reverse() } else { order }
+            if self.negative {
+                order.reverse()
+            } else {
+                order
+            }
         })
     }
 
     /// Compares without the signs.
     fn size(self, other: Self) -> Ordering {
-        let places = |number: Self| number.digits.checked_ilog10().map_or(0, |log| log as i32 + 1);
+        let places = |number: Self| {
+            number
+                .digits
+                .checked_ilog10()
+                .map_or(0, |log| log as i32 + 1)
+        };
         // The place of the first digit decides, unless both have the same.
         let first = |number: Self| places(number) + number.exponent;
         let aligned = |number: Self| {
@@ -195,12 +204,29 @@ mod tests {
     #[test]
     fn numbers_compare_by_their_decimals() {
         let ascending = [
-            "-1e300", "-12", "-1.5", "-1", "-1e-300", "0", "5e-324", "0.1", "0.11", "1", "9.99", "10",
-            "9007199254740993", "18446744073709551615", "1e300",
+            "-1e300",
+            "-12",
+            "-1.5",
+            "-1",
+            "-1e-300",
+            "0",
+            "5e-324",
+            "0.1",
+            "0.11",
+            "1",
+            "9.99",
+            "10",
+            "9007199254740993",
+            "18446744073709551615",
+            "1e300",
         ];
         for (at, low) in ascending.iter().enumerate() {
             for (other, high) in ascending.iter().enumerate() {
-                assert_eq!(decimal(low).compare(decimal(high)), at.cmp(&other), "{low} {high}");
+                assert_eq!(
+                    decimal(low).compare(decimal(high)),
+                    at.cmp(&other),
+                    "{low} {high}"
+                );
             }
         }
         assert_eq!(decimal("1.0").compare(decimal("1")), Ordering::Equal);
@@ -210,11 +236,24 @@ mod tests {
     #[test]
     fn multiples_are_exact() {
         for (number, of, yes) in [
-            ("0.3", "0.1", true), ("0.35", "0.1", false), ("1e300", "7", false), ("7e300", "7", true),
-            ("0", "3", true), ("10", "0.01", true), ("1e-300", "1e300", false), ("6", "4", false),
-            ("-8", "4", true), ("1.5", "0.5", true), ("2.5", "0.25", true), ("1", "0", false),
+            ("0.3", "0.1", true),
+            ("0.35", "0.1", false),
+            ("1e300", "7", false),
+            ("7e300", "7", true),
+            ("0", "3", true),
+            ("10", "0.01", true),
+            ("1e-300", "1e300", false),
+            ("6", "4", false),
+            ("-8", "4", true),
+            ("1.5", "0.5", true),
+            ("2.5", "0.25", true),
+            ("1", "0", false),
         ] {
-            assert_eq!(decimal(number).is_multiple_of(decimal(of)), yes, "{number} {of}");
+            assert_eq!(
+                decimal(number).is_multiple_of(decimal(of)),
+                yes,
+                "{number} {of}"
+            );
         }
     }
 
@@ -231,9 +270,16 @@ mod tests {
     #[test]
     fn numbers_are_shown_in_english() {
         for (text, shown) in [
-            ("0", "0"), ("999", "999"), ("1234", "1,234"), ("123456.7", "123,456.7"), ("-999.25", "-999.25"),
-            ("1000000", "1×10⁰⁶"), ("1234567.5", "1.2345675×10⁰⁶"), ("0.0001", "0.0001"),
-            ("0.00001", "1×10⁻⁰⁵"), ("-1e300", "-1×10³⁰⁰"),
+            ("0", "0"),
+            ("999", "999"),
+            ("1234", "1,234"),
+            ("123456.7", "123,456.7"),
+            ("-999.25", "-999.25"),
+            ("1000000", "1×10⁰⁶"),
+            ("1234567.5", "1.2345675×10⁰⁶"),
+            ("0.0001", "0.0001"),
+            ("0.00001", "1×10⁻⁰⁵"),
+            ("-1e300", "-1×10³⁰⁰"),
         ] {
             assert_eq!(english(&number(text)), shown);
         }

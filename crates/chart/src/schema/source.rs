@@ -100,8 +100,9 @@ impl<'f> Source<'f> {
                 return Ok(draft);
             }
             let url = meta_url(&name).to_owned();
-            Address::parse(&url)
-                .map_err(|error| format!("invalid $schema in {}: {error}", quoted(&place.shown())))?;
+            Address::parse(&url).map_err(|error| {
+                format!("invalid $schema in {}: {error}", quoted(&place.shown()))
+            })?;
             if place.pointer.is_empty() && place.url == url {
                 return Err(format!("draft {} is not supported", quoted(&url)));
             }
@@ -140,9 +141,10 @@ impl<'f> Source<'f> {
 /// Reads JSON, with Go's words for what is wrong.
 pub(super) fn parse(text: &[u8]) -> Result<Value, String> {
     // The fast way keeps whole numbers exact; it knows neither Go's words nor more than 128 levels.
-    if let Ok(value) = serde_json::from_slice(text) {
-        return Ok(value);
-    }
+    let early = match serde_json::from_slice(text) {
+        Ok(value) => return Ok(value),
+        Err(error) => error.is_eof(),
+    };
     let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
     if text.iter().all(blank) {
         return Err("EOF".to_owned());
@@ -151,9 +153,11 @@ pub(super) fn parse(text: &[u8]) -> Result<Value, String> {
         Ok(value) => convert(&value, 0),
         Err(error) => {
             let error = error.to_string();
+            // Go tells a text that ends early by the blank it tries behind it.
+            let blank = early && error.starts_with("invalid character ' '");
             Err(if error.ends_with("after top-level value") {
                 "invalid character after top-level value".to_owned()
-            } else if error == "unexpected end of JSON input" {
+            } else if blank || error == "unexpected end of JSON input" {
                 "unexpected EOF".to_owned()
             } else {
                 error

@@ -3,6 +3,7 @@
 mod hostile;
 mod load;
 mod pack;
+mod schema;
 mod set;
 mod yaml;
 

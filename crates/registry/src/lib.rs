@@ -22,10 +22,12 @@
 mod cache;
 mod client;
 mod credentials;
+pub mod dependency;
 mod error;
 mod http;
 mod locate;
 mod oci;
+mod path;
 mod pull;
 mod quote;
 mod repo;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::client::{Archive, Client, Route};
 use crate::error::Error;
 use crate::oci;
+use crate::path::cleaned;
 use crate::quote::quoted;
 use crate::repo::address;
 use crate::repo::entries::{self, Repository};
@@ -54,7 +55,7 @@ pub fn local(reference: &str, settings: &Settings) -> Result<Option<PathBuf>, Er
     let reference = reference.trim();
     let path = settings.directory.join(reference);
     if !reference.is_empty() && std::fs::metadata(&path).is_ok() {
-        return Ok(Some(clean(&path)));
+        return Ok(Some(cleaned(&path)));
     }
     if !oci::is_oci(reference) && (Path::new(reference).is_absolute() || reference.starts_with('.'))
     {
@@ -62,24 +63,6 @@ pub fn local(reference: &str, settings: &Settings) -> Result<Option<PathBuf>, Er
         return Err(Error::not_found(text));
     }
     Ok(None)
-}
-
-/// A path without `.`, and without `..` after a name, as Go makes paths absolute.
-fn clean(path: &Path) -> PathBuf {
-    use std::path::Component;
-    let mut clean = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir
-                if matches!(clean.components().next_back(), Some(Component::Normal(_))) =>
-            {
-                clean.pop();
-            }
-            part => clean.push(part),
-        }
-    }
-    clean
 }
 
 impl Client<'_> {

@@ -1,5 +1,6 @@
 //! `kzero chart …`: Helm's chart commands with Helm's flags and output (S-D.2).
 
+mod dependency;
 mod name;
 mod pull;
 mod source;
@@ -20,7 +21,15 @@ pub(in crate::cli) enum ChartCommand {
     /// Render a chart's templates and print the manifests.
     Template(Box<template::TemplateArgs>),
     /// Fetch charts and write them to a folder.
+    #[command(visible_alias = "fetch")]
     Pull(Box<pull::PullArgs>),
+    /// Look after the charts that a chart needs.
+    #[command(visible_aliases = ["dep", "dependencies"])]
+    Dependency {
+        /// What to do with them.
+        #[command(subcommand)]
+        command: dependency::DependencyCommand,
+    },
 }
 
 /// Runs one of them. Whatever fails ends with 1 and Helm's text on stderr (S-D.2).
@@ -28,6 +37,7 @@ pub(in crate::cli) fn run(app: &App, command: &ChartCommand) -> ExitCode {
     let result = match command {
         ChartCommand::Template(arguments) => template::run(app, arguments),
         ChartCommand::Pull(arguments) => pull::run(app, arguments),
+        ChartCommand::Dependency { command } => dependency::run(app, command),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -75,8 +75,13 @@ impl Client<'_> {
         self.pull(&chosen).await
     }
 
+    /// The versions of the chart at an address, the newest first.
+    pub(crate) async fn tags_of(&self, address: &str) -> Result<Vec<String>, Error> {
+        self.tags(&Reference::parse(address)?).await
+    }
+
     /// The versions of a chart, the newest first. Tags that are no full versions are left out.
-    pub(crate) async fn tags(&self, reference: &Reference) -> Result<Vec<String>, Error> {
+    async fn tags(&self, reference: &Reference) -> Result<Vec<String>, Error> {
         let mut versions = Vec::new();
         let mut rest = "tags/list".to_owned();
         for _ in 0..MAX_PAGES {

@@ -371,9 +371,7 @@ impl<'r> Cx<'r> {
     pub fn evaluate(&mut self, text: &Str, data: &Value) -> Result<Str, Failed> {
         let name = self.set.name().to_owned();
         let mut set = self.set.child();
-        let main = set
-            .parse_main(&name, text.clone())
-            .map_err(Failed::Parsing)?;
+        let main = set.parse_main(&name, text).map_err(Failed::Parsing)?;
         let inner = Cx {
             run: self.run,
             set: &set,

@@ -6,7 +6,7 @@ use crate::error::FuncError;
 use crate::number;
 use crate::text::Str;
 use crate::utf8;
-use crate::value::{List, Map, Value};
+use crate::value::{List, Map, Object, Value};
 
 /// How JSON is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,13 +77,7 @@ impl Writer {
                 stacker::maybe_grow(64 * 1024, 1 << 20, || self.list(list, depth))?;
             }
             Value::Map(map) => stacker::maybe_grow(64 * 1024, 1 << 20, || self.map(map, depth))?,
-            Value::Object(object) => match object.json() {
-                Some(inner) => self.value(&inner, depth + 1)?,
-                None => {
-                    let name = object.type_name();
-                    return Err(FuncError::new(format!("json: unsupported type: {name}")));
-                }
-            },
+            Value::Object(object) => self.object(&**object, depth)?,
         }
         Ok(())
     }
@@ -119,14 +113,34 @@ impl Writer {
         Ok(())
     }
 
+    fn object(&mut self, object: &dyn Object, depth: usize) -> Result<(), FuncError> {
+        if let Some(fields) = object.json_fields() {
+            return self.entries(fields.iter().map(|(key, item)| (key, item)), depth);
+        }
+        match object.json() {
+            Some(inner) => self.value(&inner, depth + 1),
+            None => {
+                let name = object.type_name();
+                Err(FuncError::new(format!("json: unsupported type: {name}")))
+            }
+        }
+    }
+
     fn map(&mut self, map: &Map, depth: usize) -> Result<(), FuncError> {
-        let entries = map.entries();
-        if entries.is_empty() {
+        self.entries(map.entries().iter(), depth)
+    }
+
+    fn entries<'e>(
+        &mut self,
+        entries: impl ExactSizeIterator<Item = (&'e Str, &'e Value)>,
+        depth: usize,
+    ) -> Result<(), FuncError> {
+        if entries.len() == 0 {
             self.out.extend_from_slice(b"{}");
             return Ok(());
         }
         self.out.push(b'{');
-        for (at, (key, item)) in entries.iter().enumerate() {
+        for (at, (key, item)) in entries.enumerate() {
             if at > 0 {
                 self.out.push(b',');
             }

@@ -116,16 +116,16 @@ impl TemplateSet {
     /// # Errors
     /// The text is no template; the set is then as before.
     pub fn parse(&mut self, file: &str, text: impl Into<Str>) -> Result<(), Box<TemplateError>> {
-        self.parse_main(file, text.into()).map(|_| ())
+        self.parse_main(file, &text.into()).map(|_| ())
     }
 
     /// Parses a file into the set, and gives the tree of the file itself, whether or not it replaced another one.
     pub(crate) fn parse_main(
         &mut self,
         file: &str,
-        text: Str,
+        text: &Str,
     ) -> Result<Option<Rc<Tree>>, Box<TemplateError>> {
-        let trees = parse::parse(file, &text, &self.funcs)?;
+        let trees = parse::parse(file, text, &self.funcs)?;
         let mut main = None;
         for (name, tree) in trees {
             if name.as_bytes() == file.as_bytes() {

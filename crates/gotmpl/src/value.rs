@@ -205,8 +205,13 @@ pub trait Object: Any {
         self.print()
     }
 
-    /// What JSON holds for the object; `None` if it cannot be encoded.
+    /// What JSON holds for the object, with the keys of a struct sorted; `None` if it cannot be encoded.
     fn json(&self) -> Option<Value> {
+        None
+    }
+
+    /// The fields that JSON holds, for structs: Go writes them in this order, where a map's would be sorted.
+    fn json_fields(&self) -> Option<Vec<(Str, Value)>> {
         None
     }
 

@@ -69,15 +69,15 @@ impl Record {
         }
     }
 
-    fn put_json(&self, map: &Map) {
+    fn put_json(&self, fields: &mut Vec<(Str, Value)>) {
         if let Some(inner) = self.embedded() {
-            inner.put_json(map);
+            inner.put_json(fields);
         }
         let skipped = usize::from(self.ty.embeds);
         for (field, value) in self.ty.fields.iter().zip(&self.values).skip(skipped) {
             // An object is a struct, which is never left out.
             if !field.omit || value.truth() {
-                map.set(Str::from(field.json), value.clone());
+                fields.push((Str::from(field.json), value.clone()));
             }
         }
     }
@@ -122,9 +122,13 @@ impl Object for Record {
     }
 
     fn json(&self) -> Option<Value> {
-        let map = Map::new();
-        self.put_json(&map);
-        Some(Value::Map(map))
+        Some(Value::Map(self.json_fields()?.into_iter().collect::<Map>()))
+    }
+
+    fn json_fields(&self) -> Option<Vec<(Str, Value)>> {
+        let mut fields = Vec::new();
+        self.put_json(&mut fields);
+        Some(fields)
     }
 
     fn equal(&self, other: &dyn Object) -> bool {

@@ -207,11 +207,7 @@ const TABLE: &[FuncDef] = &[
         rest: None,
         call: |cx, arguments| {
             let value = arguments.first().unwrap_or(&Value::Nil);
-            let text = match toml::encode(value, MAX_TEXT) {
-                Ok(text) => text,
-                Err(error) if error.is_limit() => return Err(error),
-                Err(error) => error.message().into_bytes(),
-            };
+            let text = toml::encode(value, MAX_TEXT)?;
             cx.spend(text.len() / 100)?;
             Ok(Value::from(text))
         },

@@ -76,6 +76,13 @@ const VALUES_METHODS: &[MethodDef] = &[
                 .map_err(|error| FuncError::new(error.to_string()))
         },
     },
+    MethodDef {
+        name: "Encode",
+        // Nothing that templates can have is one.
+        params: &[Param::Host("io.Writer")],
+        rest: None,
+        call: |_, _, _| Ok(Value::Nil),
+    },
 ];
 
 /// The files of a chart, by name.

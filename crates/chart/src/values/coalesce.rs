@@ -44,12 +44,11 @@ pub(crate) fn coalesce(
 
 /// A copy that shares no table or list with its original.
 pub(crate) fn copy_table(table: &Map) -> Map {
-    let copied = table
+    table
         .entries()
         .iter()
         .map(|(key, value)| (key.clone(), copy(value)))
-        .collect();
-    copied
+        .collect()
 }
 
 fn copy(value: &Value) -> Value {

@@ -3,6 +3,7 @@
 mod hostile;
 mod load;
 mod pack;
+mod render;
 mod schema;
 mod set;
 mod yaml;

@@ -1,0 +1,222 @@
+//! The fixtures rendered as Helm renders them: files, manifests, hooks, notes, warnings and errors.
+
+#![expect(clippy::unwrap_used, reason = "of tests")]
+
+mod fixture;
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use fixture::{Case, Fixture};
+use kzero_chart::load;
+use kzero_chart::manifest::{self, Manifests};
+use kzero_chart::render::{Capabilities, KubeVersion, Options, Prepared, Release, Rendered};
+use kzero_gotmpl::Still;
+use serde_json::{Map, Value, json};
+
+use super::golden;
+
+/// What a case comes to, in the form of the golden file, without the case's name.
+fn outcome(fixture: &Fixture, case: &Case) -> Map<String, Value> {
+    let mut warnings = Vec::new();
+    let mut row = Map::new();
+    if let Err(error) = run(fixture, case, &mut row, &mut warnings) {
+        row.clear();
+        row.insert("error".to_owned(), json!(error));
+    }
+    if !warnings.is_empty() {
+        row.insert("warnings".to_owned(), json!(warnings));
+    }
+    row
+}
+
+fn run(
+    fixture: &Fixture,
+    case: &Case,
+    row: &mut Map<String, Value>,
+    warnings: &mut Vec<String>,
+) -> Result<(), String> {
+    let chart = load::files(fixture.chart(case)).map_err(|error| error.to_string())?;
+    warnings.extend(chart.warnings.iter().cloned());
+    let values = fixture.values(case)?;
+    let prepared = Prepared::new(&chart, &values).map_err(|error| error.to_string())?;
+    warnings.extend(prepared.warnings().iter().cloned());
+    if case.is_whole() {
+        row.insert(
+            "values".to_owned(),
+            prepared.values().map_or(Value::Null, Value::Object),
+        );
+        row.insert(
+            "stored".to_owned(),
+            prepared.chart_values().map_or(Value::Null, Value::Object),
+        );
+    }
+    let mut rendered = render(case, &prepared)?;
+    let files: Map<String, Value> = rendered
+        .files
+        .iter()
+        .map(|(path, text)| (path.clone(), json!(String::from_utf8_lossy(text))))
+        .collect();
+    row.insert("files".to_owned(), Value::Object(files));
+    let all_notes = case.flag("--render-subchart-notes").is_some();
+    let notes = manifest::take_notes(&mut rendered, &chart.metadata.name, all_notes);
+    if !notes.is_empty() {
+        row.insert("notes".to_owned(), json!(notes));
+    }
+    let sorted = manifest::sort(&rendered.files).map_err(|error| error.to_string())?;
+    warnings.extend(sorted.warnings.iter().cloned());
+    row.insert(
+        "manifest".to_owned(),
+        json!(printed(case, &prepared, &sorted)),
+    );
+    let hooks = hooks(&sorted);
+    if !hooks.is_empty() {
+        row.insert("hooks".to_owned(), json!(hooks));
+    }
+    Ok(())
+}
+
+fn render(case: &Case, prepared: &Prepared<'_>) -> Result<Rendered, String> {
+    let mut release = Release::install("rel", "space");
+    release.is_upgrade = case.flag("--is-upgrade").is_some();
+    release.is_install = !release.is_upgrade;
+    let mut capabilities = Capabilities::default();
+    if let Some(version) = case.flag("--kube-version") {
+        capabilities.kube_version = KubeVersion::parse(version).unwrap();
+    }
+    if let Some(more) = case.flag("--api-versions") {
+        let more = more.split(',').map(str::to_owned);
+        capabilities.api_versions.extend(more);
+    }
+    prepared
+        .render(
+            &release,
+            &capabilities,
+            &Still::new(0, 0),
+            &Options::default(),
+        )
+        .map_err(|error| error.to_string())
+}
+
+/// What `helm template` prints.
+fn printed(case: &Case, prepared: &Prepared<'_>, sorted: &Manifests) -> String {
+    let mut text = String::new();
+    if case.flag("--include-crds").is_some() {
+        for (path, file) in prepared.crds() {
+            let content = String::from_utf8_lossy(&file.data);
+            let _ = writeln!(text, "---\n# Source: {path}\n{content}");
+        }
+    }
+    for one in &sorted.manifests {
+        let _ = writeln!(text, "---\n# Source: {}\n{}", one.path, one.content);
+    }
+    let mut all = format!("{}\n", text.trim());
+    for one in &sorted.hooks {
+        let _ = writeln!(all, "---\n# Source: {}\n{}", one.path, one.manifest);
+    }
+    all
+}
+
+fn hooks(sorted: &Manifests) -> Vec<Value> {
+    let hooks = sorted.hooks.iter();
+    hooks
+        .map(|hook| {
+            let events: Vec<&str> = hook.events.iter().map(|event| event.name()).collect();
+            json!({
+                "name": hook.name, "kind": hook.kind, "path": hook.path, "events": events,
+                "weight": hook.weight, "delete": hook.delete_policies,
+                "logs": hook.output_log_policies,
+            })
+        })
+        .collect()
+}
+
+/// All numbers as doubles: JSON text does not tell 1 from 1.0.
+fn doubles(value: &mut Value) {
+    match value {
+        Value::Number(number) => *value = json!(number.as_f64()),
+        Value::Array(items) => items.iter_mut().for_each(doubles),
+        Value::Object(map) => map.values_mut().for_each(doubles),
+        _ => {}
+    }
+}
+
+/// A recorded row without what names it and with what Go says differently of nothing.
+fn expected(row: &Value) -> Map<String, Value> {
+    let mut row = row.as_object().unwrap().clone();
+    row.remove("fixture");
+    row.remove("case");
+    row.remove("dependencies");
+    if row.get("stored") == Some(&Value::Null) {
+        row.insert("stored".to_owned(), json!({}));
+    }
+    if let Some(Value::Array(warnings)) = row.get_mut("warnings") {
+        for warning in warnings {
+            // The place in Helm's source.
+            let text = warning.as_str().unwrap_or_default();
+            let at = text
+                .split_once(": ")
+                .filter(|(place, _)| place.contains(".go:"));
+            *warning = json!(at.map_or(text, |(_, text)| text));
+        }
+    }
+    if let Some(Value::Array(hooks)) = row.get_mut("hooks") {
+        for hook in hooks {
+            for list in ["delete", "logs"] {
+                if hook[list].is_null() {
+                    hook[list] = json!([]);
+                }
+            }
+        }
+    }
+    row
+}
+
+#[test]
+fn charts_render_as_by_helm() {
+    let mut fixtures: HashMap<String, Fixture> = HashMap::new();
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    let mut wrong = Vec::new();
+    for row in golden("render.jsonl") {
+        let name = row["fixture"].as_str().unwrap();
+        let fixture = fixtures
+            .entry(name.to_owned())
+            .or_insert_with(|| Fixture::read(name));
+        *counts.entry(name.to_owned()).or_default() += 1;
+        let case = fixture.case(row["case"].as_str().unwrap());
+        let (mut found, mut expected) = (outcome(fixture, case), expected(&row));
+        for row in [&mut found, &mut expected] {
+            row.values_mut().for_each(doubles);
+            // Helm walks maps in any order.
+            if let Some(Value::Array(warnings)) = row.get_mut("warnings") {
+                warnings.sort_by_key(Value::to_string);
+            }
+        }
+        for (key, value) in &expected {
+            if found.get(key) != Some(value) {
+                wrong.push(format!(
+                    "{name}/{} {key}\n  {}\nis\n  {value}",
+                    case.name,
+                    found
+                        .get(key)
+                        .or(found.get("error"))
+                        .unwrap_or(&Value::Null)
+                ));
+            }
+        }
+        for key in found.keys().filter(|key| !expected.contains_key(*key)) {
+            wrong.push(format!(
+                "{name}/{} {key} is too much: {}",
+                case.name, found[key]
+            ));
+        }
+    }
+    for (name, count) in counts {
+        assert_eq!(
+            fixtures[&name].len(),
+            count,
+            "{name} is to be recorded again"
+        );
+    }
+    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
+}

@@ -9,7 +9,6 @@ use crate::func::Function;
 use crate::number::quoted;
 use crate::text::Str;
 use crate::utf8;
-use crate::value::Value;
 
 /// One named template.
 #[derive(Debug)]
@@ -19,16 +18,49 @@ pub(crate) struct Tree {
     pub(crate) file: Rc<str>,
     /// The whole text of that file, to tell lines and columns.
     pub(crate) source: Str,
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Box<[Node]>,
     /// How many variables it may hold at once.
     pub(crate) slots: usize,
+}
+
+/// A part of the source: large templates are mostly text, of which trees keep no copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    start: u32,
+    end: u32,
+}
+
+impl Span {
+    /// A part of a source that is shorter than [`MAX_SOURCE`].
+    pub(crate) fn new(start: usize, end: usize) -> Self {
+        Self {
+            start: pos32(start),
+            end: pos32(end),
+        }
+    }
+
+    pub(crate) fn of(self, source: &[u8]) -> &[u8] {
+        source
+            .get(self.start as usize..self.end as usize)
+            .unwrap_or_default()
+    }
+}
+
+/// Longer templates are refused: places are told in 32 bits.
+pub(crate) const MAX_SOURCE: usize = u32::MAX as usize - 1;
+
+/// A place in a source that is shorter than [`MAX_SOURCE`].
+pub(crate) fn pos32(pos: usize) -> u32 {
+    u32::try_from(pos).unwrap_or(u32::MAX)
 }
 
 impl Tree {
     /// Whether it holds nothing but space and comments.
     pub(crate) fn is_empty(&self) -> bool {
         self.nodes.iter().all(|node| match node {
-            Node::Text(text) => utf8::chars(text).all(|(_, c, _)| utf8::is_space(c)),
+            Node::Text(text) => {
+                utf8::chars(text.of(&self.source)).all(|(_, c, _)| utf8::is_space(c))
+            }
             _ => false,
         })
     }
@@ -47,36 +79,36 @@ impl Tree {
 
 #[derive(Debug)]
 pub(crate) enum Node {
-    Text(Str),
+    Text(Span),
     Action(Pipe),
     If(Box<Branch>),
     With(Box<Branch>),
     Range(Box<Branch>),
     Template(Box<Invoke>),
-    Break(usize),
-    Continue(usize),
+    Break(u32),
+    Continue(u32),
 }
 
 #[derive(Debug)]
 pub(crate) struct Branch {
     pub(crate) pipe: Pipe,
-    pub(crate) list: Vec<Node>,
-    pub(crate) other: Option<Vec<Node>>,
+    pub(crate) list: Box<[Node]>,
+    pub(crate) other: Option<Box<[Node]>>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Invoke {
-    pub(crate) pos: usize,
+    pub(crate) pos: u32,
     pub(crate) name: Str,
     pub(crate) pipe: Option<Pipe>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Pipe {
-    pub(crate) pos: usize,
+    pub(crate) pos: u32,
     pub(crate) assign: bool,
-    pub(crate) decl: Vec<Decl>,
-    pub(crate) cmds: Vec<Command>,
+    pub(crate) decl: Box<[Decl]>,
+    pub(crate) cmds: Box<[Command]>,
 }
 
 /// A variable that a pipeline declares or assigns. One that does not exist has no slot.
@@ -88,13 +120,13 @@ pub(crate) struct Decl {
 
 #[derive(Debug)]
 pub(crate) struct Command {
-    pub(crate) pos: usize,
-    pub(crate) args: Vec<Expr>,
+    pub(crate) pos: u32,
+    pub(crate) args: Box<[Expr]>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Expr {
-    pub(crate) pos: usize,
+    pub(crate) pos: u32,
     pub(crate) kind: ExprKind,
 }
 
@@ -103,20 +135,26 @@ pub(crate) enum ExprKind {
     Bool(bool),
     Dot,
     Nil,
-    Field(Vec<Str>),
-    Function(Box<(Str, Function)>),
-    Variable {
-        name: Str,
-        slot: Option<usize>,
-        fields: Vec<Str>,
-    },
-    Chain(Box<Expr>, Vec<Str>),
+    Field(Box<[Str]>),
+    /// Shared by all calls in one file.
+    Function(Rc<(Str, Function)>),
+    Variable(Box<Variable>),
+    Chain(Box<(Expr, Box<[Str]>)>),
     Number(Box<Number>),
     String {
-        source: Str,
-        value: Value,
+        /// How long it is in the source, quotes included.
+        width: u32,
+        value: Str,
     },
     Pipe(Box<Pipe>),
+}
+
+/// A variable, and the fields of its value.
+#[derive(Debug)]
+pub(crate) struct Variable {
+    pub(crate) name: Str,
+    pub(crate) slot: Option<usize>,
+    pub(crate) fields: Box<[Str]>,
 }
 
 /// A number constant: every type it can be.
@@ -141,28 +179,28 @@ pub(crate) enum At<'r> {
 impl At<'_> {
     pub(crate) fn pos(self) -> usize {
         match self {
-            At::Node(node) => node.pos(),
-            At::Pipe(pipe) => pipe.pos,
-            At::Command(command) => command.pos,
-            At::Expr(expr) => expr.pos,
+            At::Node(node) => node.pos() as usize,
+            At::Pipe(pipe) => pipe.pos as usize,
+            At::Command(command) => command.pos as usize,
+            At::Expr(expr) => expr.pos as usize,
         }
     }
 
-    /// The part as Go prints it.
-    pub(crate) fn text(self) -> String {
+    /// The part of a source as Go prints it.
+    pub(crate) fn text(self, source: &[u8]) -> String {
         let mut out = String::new();
         match self {
-            At::Node(node) => node.print(&mut out),
-            At::Pipe(pipe) => pipe.print(&mut out),
-            At::Command(command) => command.print(&mut out),
-            At::Expr(expr) => expr.print(&mut out),
+            At::Node(node) => node.print(source, &mut out),
+            At::Pipe(pipe) => pipe.print(source, &mut out),
+            At::Command(command) => command.print(source, &mut out),
+            At::Expr(expr) => expr.print(source, &mut out),
         }
         out
     }
 }
 
 impl Node {
-    fn pos(&self) -> usize {
+    fn pos(&self) -> u32 {
         match self {
             Self::Text(_) => 0,
             Self::Action(pipe) => pipe.pos,
@@ -172,22 +210,22 @@ impl Node {
         }
     }
 
-    fn print(&self, out: &mut String) {
+    fn print(&self, source: &[u8], out: &mut String) {
         match self {
-            Self::Text(text) => out.push_str(&text.to_text()),
+            Self::Text(text) => out.push_str(&String::from_utf8_lossy(text.of(source))),
             Self::Action(pipe) => {
                 out.push_str("{{");
-                pipe.print(out);
+                pipe.print(source, out);
                 out.push_str("}}");
             }
-            Self::If(branch) => branch.print("if", out),
-            Self::With(branch) => branch.print("with", out),
-            Self::Range(branch) => branch.print("range", out),
+            Self::If(branch) => branch.print("if", source, out),
+            Self::With(branch) => branch.print("with", source, out),
+            Self::Range(branch) => branch.print("range", source, out),
             Self::Template(invoke) => {
                 let _ = write!(out, "{{{{template {}", quoted(&invoke.name));
                 if let Some(pipe) = &invoke.pipe {
                     out.push(' ');
-                    pipe.print(out);
+                    pipe.print(source, out);
                 }
                 out.push_str("}}");
             }
@@ -198,17 +236,17 @@ impl Node {
 }
 
 impl Branch {
-    fn print(&self, name: &str, out: &mut String) {
+    fn print(&self, name: &str, source: &[u8], out: &mut String) {
         let _ = write!(out, "{{{{{name} ");
-        self.pipe.print(out);
+        self.pipe.print(source, out);
         out.push_str("}}");
-        for node in &self.list {
-            node.print(out);
+        for node in &*self.list {
+            node.print(source, out);
         }
         if let Some(other) = &self.other {
             out.push_str("{{else}}");
-            for node in other {
-                node.print(out);
+            for node in &**other {
+                node.print(source, out);
             }
         }
         out.push_str("{{end}}");
@@ -216,7 +254,7 @@ impl Branch {
 }
 
 impl Pipe {
-    fn print(&self, out: &mut String) {
+    fn print(&self, source: &[u8], out: &mut String) {
         for (at, decl) in self.decl.iter().enumerate() {
             if at > 0 {
                 out.push_str(", ");
@@ -230,36 +268,36 @@ impl Pipe {
             if at > 0 {
                 out.push_str(" | ");
             }
-            command.print(out);
+            command.print(source, out);
         }
     }
 }
 
 impl Command {
-    fn print(&self, out: &mut String) {
+    fn print(&self, source: &[u8], out: &mut String) {
         for (at, arg) in self.args.iter().enumerate() {
             if at > 0 {
                 out.push(' ');
             }
-            arg.print_enclosed(out);
+            arg.print_enclosed(source, out);
         }
     }
 }
 
 impl Expr {
     /// A pipeline in its parentheses, anything else as it is.
-    fn print_enclosed(&self, out: &mut String) {
+    fn print_enclosed(&self, source: &[u8], out: &mut String) {
         let pipe = matches!(self.kind, ExprKind::Pipe(_));
         if pipe {
             out.push('(');
         }
-        self.print(out);
+        self.print(source, out);
         if pipe {
             out.push(')');
         }
     }
 
-    pub(crate) fn print(&self, out: &mut String) {
+    pub(crate) fn print(&self, source: &[u8], out: &mut String) {
         let fields = |out: &mut String, fields: &[Str]| {
             for field in fields {
                 out.push('.');
@@ -272,21 +310,23 @@ impl Expr {
             ExprKind::Nil => out.push_str("nil"),
             ExprKind::Field(names) => fields(out, names),
             ExprKind::Function(function) => out.push_str(&function.0.to_text()),
-            ExprKind::Variable {
-                name,
-                fields: names,
-                ..
-            } => {
-                out.push_str(&name.to_text());
-                fields(out, names);
+            ExprKind::Variable(variable) => {
+                out.push_str(&variable.name.to_text());
+                fields(out, &variable.fields);
             }
-            ExprKind::Chain(inner, names) => {
-                inner.print_enclosed(out);
-                fields(out, names);
+            ExprKind::Chain(chain) => {
+                chain.0.print_enclosed(source, out);
+                fields(out, &chain.1);
             }
             ExprKind::Number(number) => out.push_str(&number.text.to_text()),
-            ExprKind::String { source, .. } => out.push_str(&source.to_text()),
-            ExprKind::Pipe(pipe) => pipe.print(out),
+            ExprKind::String { width, .. } => {
+                let span = Span {
+                    start: self.pos,
+                    end: self.pos.saturating_add(*width),
+                };
+                out.push_str(&String::from_utf8_lossy(span.of(source)));
+            }
+            ExprKind::Pipe(pipe) => pipe.print(source, out),
         }
     }
 }

@@ -4,7 +4,9 @@
 
 use smallvec::SmallVec;
 
-use crate::ast::{At, Branch, Command, Decl, Expr, ExprKind, Invoke, Node, Number, Pipe, Tree};
+use crate::ast::{
+    At, Branch, Command, Decl, Expr, ExprKind, Invoke, Node, Number, Pipe, Tree, Variable,
+};
 use crate::builtins::{self, Builtin};
 use crate::error::{ErrorKind, FuncError, TemplateError};
 use crate::func::{Callee, Cx, Function, Param};
@@ -120,7 +122,7 @@ impl<'r> Executor<'r> {
             None => format!("template: {name}: "),
             Some(at) => {
                 (line, column) = self.tree.place(at.pos());
-                context = at.text();
+                context = at.text(&self.tree.source);
                 let quoted = quoted(&self.tree.name);
                 format!("template: {file}:{line}:{column}: executing {quoted} at <{context}>: ")
             }
@@ -181,7 +183,7 @@ impl<'r> Executor<'r> {
         self.step()?;
         match node {
             Node::Text(text) => {
-                self.out.extend_from_slice(text);
+                self.out.extend_from_slice(text.of(&self.tree.source));
                 self.count_output()?;
             }
             Node::Action(pipe) => {
@@ -424,14 +426,14 @@ impl<'r> Executor<'r> {
     fn pipeline(&mut self, dot: &Ev, pipe: &'r Pipe) -> Exec<Ev> {
         self.at = Some(At::Pipe(pipe));
         let mut value: Option<Ev> = None;
-        for command in &pipe.cmds {
+        for command in &*pipe.cmds {
             let mut result = self.command(dot, command, value.take())?;
             // What an interface holds is what counts from here on.
             result.interface = false;
             value = Some(result);
         }
         let value = value.unwrap_or_else(Ev::nothing);
-        for decl in &pipe.decl {
+        for decl in &*pipe.decl {
             self.set(decl, value.clone())?;
         }
         Ok(value)
@@ -441,7 +443,7 @@ impl<'r> Executor<'r> {
         if args.len() > 1 || last.is_some() {
             let mut shown = String::new();
             if let Some(first) = args.first() {
-                first.print(&mut shown);
+                first.print(&self.tree.source, &mut shown);
             }
             return self.error(format!("can't give argument to non-function {shown}"));
         }
@@ -458,7 +460,7 @@ impl<'r> Executor<'r> {
                 self.at = Some(At::Expr(first));
                 self.chain(dot, dot.clone(), At::Expr(first), fields, args, last)
             }
-            ExprKind::Chain(inner, fields) => self.chained(dot, first, inner, fields, args, last),
+            ExprKind::Chain(chain) => self.chained(dot, first, &chain.0, &chain.1, args, last),
             ExprKind::Function(function) => {
                 self.at = Some(At::Expr(first));
                 self.call(
@@ -474,9 +476,7 @@ impl<'r> Executor<'r> {
                 self.not_a_function(args, &last)?;
                 self.nested_pipeline(dot, pipe)
             }
-            ExprKind::Variable { name, slot, fields } => {
-                self.variable(dot, first, name, *slot, fields, args, last)
-            }
+            ExprKind::Variable(variable) => self.variable(dot, first, variable, args, last),
             ExprKind::Bool(_)
             | ExprKind::Dot
             | ExprKind::Nil
@@ -488,7 +488,9 @@ impl<'r> Executor<'r> {
                     ExprKind::Bool(b) => Ok(Ev::concrete(Value::Bool(*b))),
                     ExprKind::Dot => Ok(dot.clone()),
                     ExprKind::Number(number) => Ok(Ev::concrete(self.constant(number)?)),
-                    ExprKind::String { value, .. } => Ok(Ev::concrete(value.clone())),
+                    ExprKind::String { value, .. } => {
+                        Ok(Ev::concrete(Value::String(value.clone())))
+                    }
                     _ => self.error("nil is not a command"),
                 }
             }
@@ -548,20 +550,15 @@ impl<'r> Executor<'r> {
         self.chain(dot, receiver, At::Expr(expr), fields, args, last)
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the parts of one node and where it stands"
-    )]
     fn variable(
         &mut self,
         dot: &Ev,
         expr: &'r Expr,
-        name: &Str,
-        slot: Option<usize>,
-        fields: &'r [Str],
+        variable: &'r Variable,
         args: &'r [Expr],
         last: Option<Ev>,
     ) -> Exec<Ev> {
+        let Variable { name, slot, fields } = variable;
         self.at = Some(At::Expr(expr));
         let Some(value) = slot.and_then(|slot| self.vars.get(slot)).cloned().flatten() else {
             return self.error(format!("undefined variable: {name}"));
@@ -815,7 +812,7 @@ impl<'r> Executor<'r> {
         let called = match (builtin, given.first()) {
             (Builtin::Call, Some(first)) => {
                 let mut shown = String::new();
-                first.print(&mut shown);
+                first.print(&self.tree.source, &mut shown);
                 shown
             }
             (Builtin::Call, None) => match values.first().map(|ev| &ev.value) {
@@ -864,18 +861,16 @@ impl<'r> Executor<'r> {
             ExprKind::Nil => Ok(Ev::nothing()),
             ExprKind::Bool(b) => Ok(Ev::concrete(Value::Bool(*b))),
             ExprKind::Number(number) => Ok(Ev::concrete(self.constant(number)?)),
-            ExprKind::String { value, .. } => Ok(Ev::concrete(value.clone())),
+            ExprKind::String { value, .. } => Ok(Ev::concrete(Value::String(value.clone()))),
             ExprKind::Field(fields) => {
                 self.chain(dot, dot.clone(), At::Expr(expr), fields, &[], None)
             }
-            ExprKind::Variable { name, slot, fields } => {
-                self.variable(dot, expr, name, *slot, fields, &[], None)
-            }
+            ExprKind::Variable(variable) => self.variable(dot, expr, variable, &[], None),
             ExprKind::Pipe(pipe) => self.nested_pipeline(dot, pipe),
             ExprKind::Function(function) => {
                 self.call(dot, &function.1, &function.0, At::Expr(expr), &[], None)
             }
-            ExprKind::Chain(inner, fields) => self.chained(dot, expr, inner, fields, &[], None),
+            ExprKind::Chain(chain) => self.chained(dot, expr, &chain.0, &chain.1, &[], None),
         }
     }
 
@@ -905,7 +900,7 @@ impl<'r> Executor<'r> {
             (Param::Any, ExprKind::Number(number)) => return self.constant(number),
             (Param::Any | Param::Bool, ExprKind::Bool(b)) => return Ok(Value::Bool(*b)),
             (Param::Any | Param::String, ExprKind::String { value, .. }) => {
-                return Ok(value.clone());
+                return Ok(Value::String(value.clone()));
             }
             (Param::Int | Param::Int64, ExprKind::Number(number)) if number.int.is_some() => {
                 let int = number.int.unwrap_or_default();
@@ -931,7 +926,7 @@ impl<'r> Executor<'r> {
             _ => "",
         };
         let mut shown = String::new();
-        expr.print(&mut shown);
+        expr.print(&self.tree.source, &mut shown);
         if expected.is_empty() {
             let wanted = param.type_name();
             return self.error(format!("can't handle {shown} for arg of type {wanted}"));

@@ -3,24 +3,59 @@
 //! Duty: the trees Go's parser builds, its complaints word for word, and for each variable the slot it lives in, so that
 //! executing needs no search by name.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use crate::ast::{Branch, Command, Decl, Expr, ExprKind, Invoke, Node, Number, Pipe, Tree};
+use crate::ast::{
+    Branch, Command, Decl, Expr, ExprKind, Invoke, MAX_SOURCE, Node, Number, Pipe, Span, Tree,
+    Variable, pos32,
+};
 use crate::error::{ErrorKind, TemplateError};
-use crate::func::FuncMap;
+use crate::func::{FuncMap, Function};
 use crate::lex::{Item, Kind, Lexer};
 use crate::number::{self, quoted};
 use crate::text::Str;
-use crate::value::Value;
 
 /// How deep control structures and parentheses may nest together.
 const MAX_NESTING: usize = 2500;
 
 type Parsed<T> = Result<T, Box<TemplateError>>;
 
+/// Names that templates use over and over, each kept once.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    texts: HashSet<Str>,
+    functions: HashMap<Str, Rc<(Str, Function)>>,
+}
+
+impl Names {
+    fn text(&mut self, bytes: &[u8]) -> Str {
+        if let Some(known) = self.texts.get(bytes) {
+            return known.clone();
+        }
+        let text = Str::new(bytes);
+        self.texts.insert(text.clone());
+        text
+    }
+
+    fn function(&mut self, bytes: &[u8], funcs: &FuncMap) -> Option<Rc<(Str, Function)>> {
+        if let Some(known) = self.functions.get(bytes) {
+            return Some(Rc::clone(known));
+        }
+        let name = Str::new(bytes);
+        let function = Rc::new((name.clone(), funcs.resolve(bytes)?));
+        self.functions.insert(name, Rc::clone(&function));
+        Some(function)
+    }
+}
+
 /// Parses a file: its own tree and those it defines.
-pub(crate) fn parse(file: &str, source: &Str, funcs: &FuncMap) -> Parsed<HashMap<Str, Rc<Tree>>> {
+pub(crate) fn parse(
+    file: &str,
+    source: &Str,
+    funcs: &FuncMap,
+    names: &mut Names,
+) -> Parsed<HashMap<Str, Rc<Tree>>> {
     let input: &[u8] = source;
     let mut parser = Parser {
         file: Rc::from(file),
@@ -33,7 +68,14 @@ pub(crate) fn parse(file: &str, source: &Str, funcs: &FuncMap) -> Parsed<HashMap
         nesting: 0,
         frame: Frame::new(),
         trees: HashMap::new(),
+        names,
+        nodes: Vec::new(),
+        commands: Vec::new(),
+        operands: Vec::new(),
     };
+    if input.len() > MAX_SOURCE {
+        return parser.error("template is too large");
+    }
     parser.file()?;
     Ok(parser.trees)
 }
@@ -98,6 +140,17 @@ struct Parser<'p> {
     nesting: usize,
     frame: Frame,
     trees: HashMap<Str, Rc<Tree>>,
+    names: &'p mut Names,
+    /// What lists are being read, inner ones behind outer ones: a list that is complete moves out of here into just the
+    /// room it needs.
+    nodes: Vec<Node>,
+    commands: Vec<Command>,
+    operands: Vec<Expr>,
+}
+
+/// The end of a stack as a list of its own.
+fn taken<T>(stack: &mut Vec<T>, from: usize) -> Box<[T]> {
+    stack.drain(from..).collect()
 }
 
 /// How a list of nodes ended.
@@ -217,8 +270,14 @@ impl Parser<'_> {
         }
     }
 
-    fn bytes(&self, item: &Item) -> Str {
-        Str::new(item.bytes(self.input))
+    fn bytes(&mut self, item: &Item) -> Str {
+        self.names.text(item.bytes(self.input))
+    }
+
+    /// The name of a field, without its dot.
+    fn field_name(&mut self, item: &Item) -> Str {
+        let bytes = item.bytes(self.input);
+        self.names.text(bytes.get(1..).unwrap_or_default())
     }
 
     fn unquote(&self, item: &Item) -> Parsed<Str> {
@@ -230,7 +289,6 @@ impl Parser<'_> {
 
     /// The whole file.
     fn file(&mut self) -> Parsed<()> {
-        let mut nodes = Vec::new();
         loop {
             let item = self.peek();
             if item.kind == Kind::Eof {
@@ -245,16 +303,17 @@ impl Parser<'_> {
                 self.backup2(delim);
             }
             match self.text_or_action()? {
-                Piece::Node(node) => nodes.push(node),
+                Piece::Node(node) => self.nodes.push(node),
                 Piece::End(end) => return self.error(format!("unexpected {}", end.text())),
             }
         }
         let name = Str::from(self.file.as_ref());
         let slots = self.frame.slots;
+        let nodes = taken(&mut self.nodes, 0);
         self.add(name, nodes, slots)
     }
 
-    fn add(&mut self, name: Str, nodes: Vec<Node>, slots: usize) -> Parsed<()> {
+    fn add(&mut self, name: Str, nodes: Box<[Node]>, slots: usize) -> Parsed<()> {
         let tree = Tree {
             name: name.clone(),
             file: Rc::clone(&self.file),
@@ -309,7 +368,7 @@ impl Parser<'_> {
     }
 
     /// Nodes up to `{{end}}` or `{{else}}`.
-    fn item_list(&mut self) -> Parsed<(Vec<Node>, End)> {
+    fn item_list(&mut self) -> Parsed<(Box<[Node]>, End)> {
         self.nesting += 1;
         if self.nesting > MAX_NESTING {
             return self.error("max expression depth exceeded");
@@ -319,12 +378,12 @@ impl Parser<'_> {
         Ok(list)
     }
 
-    fn item_list_inner(&mut self) -> Parsed<(Vec<Node>, End)> {
-        let mut nodes = Vec::new();
+    fn item_list_inner(&mut self) -> Parsed<(Box<[Node]>, End)> {
+        let from = self.nodes.len();
         while self.peek_non_space().kind != Kind::Eof {
             match self.text_or_action()? {
-                Piece::Node(node) => nodes.push(node),
-                Piece::End(end) => return Ok((nodes, end)),
+                Piece::Node(node) => self.nodes.push(node),
+                Piece::End(end) => return Ok((taken(&mut self.nodes, from), end)),
             }
         }
         self.error("unexpected EOF")
@@ -333,7 +392,7 @@ impl Parser<'_> {
     fn text_or_action(&mut self) -> Parsed<Piece> {
         let item = self.next_non_space();
         match item.kind {
-            Kind::Text => Ok(Piece::Node(Node::Text(self.bytes(&item)))),
+            Kind::Text => Ok(Piece::Node(Node::Text(Span::new(item.pos, item.end)))),
             Kind::LeftDelim => {
                 self.frame.action_line = item.line;
                 let piece = self.action();
@@ -350,8 +409,8 @@ impl Parser<'_> {
         let item = self.next_non_space();
         let node = match item.kind {
             Kind::Block => self.block()?,
-            Kind::Break => self.leave("{{break}}", Node::Break(item.pos))?,
-            Kind::Continue => self.leave("{{continue}}", Node::Continue(item.pos))?,
+            Kind::Break => self.leave("{{break}}", Node::Break(pos32(item.pos)))?,
+            Kind::Continue => self.leave("{{continue}}", Node::Continue(pos32(item.pos)))?,
             Kind::Else => {
                 let next = self.peek_non_space();
                 if !matches!(next.kind, Kind::If | Kind::With) {
@@ -409,17 +468,17 @@ impl Parser<'_> {
         self.frame
             .pending
             .extend(names.into_iter().map(|(name, _)| name));
-        let mut other = None;
+        let mut other: Option<Box<[Node]>> = None;
         if matches!(end, End::Else) {
             let next = self.peek().kind;
             if context == "if" && next == Kind::If {
                 self.next();
                 let node = self.chained("if")?;
-                other = Some(vec![Node::If(Box::new(node))]);
+                other = Some(Box::new([Node::If(Box::new(node))]));
             } else if context == "with" && next == Kind::With {
                 self.next();
                 let node = self.chained("with")?;
-                other = Some(vec![Node::With(Box::new(node))]);
+                other = Some(Box::new([Node::With(Box::new(node))]));
             } else {
                 let (list, end) = self.item_list()?;
                 if !matches!(end, End::End) {
@@ -449,7 +508,7 @@ impl Parser<'_> {
         let pipe = self.pipeline(CONTEXT, Kind::RightDelim)?;
         self.inner_template(name.clone(), CONTEXT)?;
         Ok(Node::Template(Box::new(Invoke {
-            pos: item.pos,
+            pos: pos32(item.pos),
             name,
             pipe: Some(pipe),
         })))
@@ -465,7 +524,7 @@ impl Parser<'_> {
             pipe = Some(self.pipeline(CONTEXT, Kind::RightDelim)?);
         }
         Ok(Node::Template(Box::new(Invoke {
-            pos: item.pos,
+            pos: pos32(item.pos),
             name,
             pipe,
         })))
@@ -481,10 +540,10 @@ impl Parser<'_> {
     fn pipeline(&mut self, context: &str, end: Kind) -> Parsed<Pipe> {
         let first = self.peek_non_space();
         let mut pipe = Pipe {
-            pos: first.pos,
+            pos: pos32(first.pos),
             assign: false,
-            decl: Vec::new(),
-            cmds: Vec::new(),
+            decl: Box::default(),
+            cmds: Box::default(),
         };
         let names = self.declarations(context, &mut pipe)?;
         self.frame.pending.extend(names.iter().cloned());
@@ -492,6 +551,10 @@ impl Parser<'_> {
         self.check_pipeline(&pipe, context)?;
         let known = self.frame.pending.len() - names.len();
         self.frame.pending.truncate(known);
+        if names.is_empty() {
+            return Ok(pipe);
+        }
+        let mut declared = Vec::with_capacity(names.len());
         for name in names {
             let slot = if pipe.assign {
                 let slot = self.frame.find(&name).and_then(|(_, slot)| *slot);
@@ -500,15 +563,18 @@ impl Parser<'_> {
             } else {
                 Some(self.frame.declare(name.clone()))
             };
-            pipe.decl.push(Decl { name, slot });
+            declared.push(Decl { name, slot });
         }
+        pipe.decl = declared.into_boxed_slice();
         Ok(pipe)
     }
 
     fn commands(&mut self, context: &str, end: Kind, pipe: &mut Pipe) -> Parsed<()> {
+        let from = self.commands.len();
         loop {
             let item = self.next_non_space();
             if item.kind == end {
+                pipe.cmds = taken(&mut self.commands, from);
                 return Ok(());
             }
             match item.kind {
@@ -526,7 +592,7 @@ impl Parser<'_> {
                 | Kind::LeftParen => {
                     self.backup();
                     let command = self.command()?;
-                    pipe.cmds.push(command);
+                    self.commands.push(command);
                 }
                 _ => return self.unexpected(&item, context),
             }
@@ -597,12 +663,12 @@ impl Parser<'_> {
     }
 
     fn command(&mut self) -> Parsed<Command> {
-        let pos = self.peek_non_space().pos;
-        let mut args = Vec::new();
+        let pos = pos32(self.peek_non_space().pos);
+        let from = self.operands.len();
         loop {
             self.peek_non_space();
             if let Some(operand) = self.operand()? {
-                args.push(operand);
+                self.operands.push(operand);
             }
             let item = self.next();
             match item.kind {
@@ -613,9 +679,10 @@ impl Parser<'_> {
             }
             break;
         }
-        if args.is_empty() {
+        if self.operands.len() == from {
             return self.error("empty command");
         }
+        let args = taken(&mut self.operands, from);
         Ok(Command { pos, args })
     }
 
@@ -627,30 +694,21 @@ impl Parser<'_> {
         if next.kind != Kind::Field {
             return Ok(Some(term));
         }
-        let pos = next.pos;
+        let pos = pos32(next.pos);
         let mut fields = Vec::new();
         while self.peek().kind == Kind::Field {
             let item = self.next();
-            fields.push(Str::new(
-                item.bytes(self.input).get(1..).unwrap_or_default(),
-            ));
+            fields.push(self.field_name(&item));
         }
         let kind = match term.kind {
-            ExprKind::Field(mut names) => {
+            ExprKind::Field(names) => {
+                let mut names = names.into_vec();
                 names.append(&mut fields);
-                ExprKind::Field(names)
+                ExprKind::Field(names.into_boxed_slice())
             }
-            ExprKind::Variable {
-                name,
-                slot,
-                fields: mut names,
-            } => {
-                names.append(&mut fields);
-                ExprKind::Variable {
-                    name,
-                    slot,
-                    fields: names,
-                }
+            ExprKind::Variable(mut variable) => {
+                variable.fields = fields.into_boxed_slice();
+                ExprKind::Variable(variable)
             }
             ExprKind::Bool(_)
             | ExprKind::String { .. }
@@ -658,11 +716,11 @@ impl Parser<'_> {
             | ExprKind::Nil
             | ExprKind::Dot => {
                 let mut text = String::new();
-                term.print(&mut text);
+                term.print(self.input, &mut text);
                 let shown = quoted(text.as_bytes());
                 return self.error(format!("unexpected . after term {shown}"));
             }
-            _ => ExprKind::Chain(Box::new(term), fields),
+            _ => ExprKind::Chain(Box::new((term, fields.into_boxed_slice()))),
         };
         Ok(Some(Expr { pos, kind }))
     }
@@ -671,11 +729,11 @@ impl Parser<'_> {
         let item = self.next_non_space();
         let kind = match item.kind {
             Kind::Identifier => {
-                let name = self.bytes(&item);
-                match self.funcs.resolve(&name) {
-                    Some(function) => ExprKind::Function(Box::new((name, function))),
+                let name = item.bytes(self.input);
+                match self.names.function(name, self.funcs) {
+                    Some(function) => ExprKind::Function(function),
                     None => {
-                        return self.error(format!("function {} not defined", quoted(&name)));
+                        return self.error(format!("function {} not defined", quoted(name)));
                     }
                 }
             }
@@ -683,23 +741,18 @@ impl Parser<'_> {
             Kind::Nil => ExprKind::Nil,
             Kind::Variable => {
                 let name = self.bytes(&item);
-                match self.frame.find(&name) {
-                    Some((name, slot)) => ExprKind::Variable {
-                        name: name.clone(),
-                        slot: *slot,
-                        fields: Vec::new(),
-                    },
-                    None if self.frame.pending.contains(&name) => ExprKind::Variable {
-                        name,
-                        slot: None,
-                        fields: Vec::new(),
-                    },
+                let slot = match self.frame.find(&name) {
+                    Some((_, slot)) => *slot,
+                    None if self.frame.pending.contains(&name) => None,
                     None => return self.error(format!("undefined variable {}", quoted(&name))),
-                }
+                };
+                ExprKind::Variable(Box::new(Variable {
+                    name,
+                    slot,
+                    fields: Box::default(),
+                }))
             }
-            Kind::Field => ExprKind::Field(vec![Str::new(
-                item.bytes(self.input).get(1..).unwrap_or_default(),
-            )]),
+            Kind::Field => ExprKind::Field(Box::new([self.field_name(&item)])),
             Kind::Bool => ExprKind::Bool(item.bytes(self.input) == b"true"),
             Kind::CharConstant | Kind::Complex | Kind::Number => {
                 match number_of(item.bytes(self.input), item.kind) {
@@ -724,8 +777,8 @@ impl Parser<'_> {
             Kind::String | Kind::RawString => {
                 let text = self.unquote(&item)?;
                 ExprKind::String {
-                    source: self.bytes(&item),
-                    value: Value::String(text),
+                    width: pos32(item.end - item.pos),
+                    value: text,
                 }
             }
             _ => {
@@ -734,7 +787,7 @@ impl Parser<'_> {
             }
         };
         Ok(Some(Expr {
-            pos: item.pos,
+            pos: pos32(item.pos),
             kind,
         }))
     }

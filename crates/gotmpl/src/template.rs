@@ -61,6 +61,8 @@ pub struct TemplateSet {
     funcs: Rc<FuncMap>,
     missing_key: MissingKey,
     layer: Rc<Layer>,
+    /// Names in this set's own templates.
+    names: Rc<RefCell<parse::Names>>,
 }
 
 /// Templates on top of others.
@@ -79,6 +81,7 @@ impl TemplateSet {
             funcs: Rc::new(funcs),
             missing_key: MissingKey::default(),
             layer: Rc::default(),
+            names: Rc::default(),
         }
     }
 
@@ -101,6 +104,7 @@ impl TemplateSet {
                 own: HashMap::new(),
                 below: Some(Rc::clone(&self.layer)),
             }),
+            names: Rc::default(),
         }
     }
 
@@ -125,7 +129,7 @@ impl TemplateSet {
         file: &str,
         text: &Str,
     ) -> Result<Option<Rc<Tree>>, Box<TemplateError>> {
-        let trees = parse::parse(file, text, &self.funcs)?;
+        let trees = parse::parse(file, text, &self.funcs, &mut self.names.borrow_mut())?;
         let mut main = None;
         for (name, tree) in trees {
             if name.as_bytes() == file.as_bytes() {

@@ -2,6 +2,8 @@
 //!
 //! Duty: the tokens Go's lexer finds, at the same places and lines, with the same complaints.
 
+use memchr::memmem;
+
 use crate::number::quoted;
 use crate::utf8;
 
@@ -63,14 +65,13 @@ impl Kind {
     }
 }
 
-/// A token: its bytes are a part of the input; an error carries words instead.
-#[derive(Clone, Debug)]
+/// A token: its bytes are a part of the input; those of an error are in [`Lexer::failure`].
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
     pub(crate) kind: Kind,
     pub(crate) pos: usize,
     pub(crate) end: usize,
     pub(crate) line: usize,
-    pub(crate) error: Option<Box<str>>,
 }
 
 impl Item {
@@ -80,9 +81,6 @@ impl Item {
 
     /// How Go names the token in a message.
     pub(crate) fn describe(&self, input: &[u8]) -> String {
-        if let Some(error) = &self.error {
-            return error.to_string();
-        }
         let bytes = self.bytes(input);
         if self.kind == Kind::Eof {
             return "EOF".to_owned();
@@ -114,7 +112,8 @@ pub(crate) struct Lexer<'t> {
     line: usize,
     start_line: usize,
     inside: bool,
-    failed: bool,
+    /// What is wrong, once something is.
+    failure: Option<Box<str>>,
 }
 
 enum State {
@@ -140,8 +139,13 @@ impl<'t> Lexer<'t> {
             line: 1,
             start_line: 1,
             inside: false,
-            failed: false,
+            failure: None,
         }
+    }
+
+    /// The words of an error token.
+    pub(crate) fn failure(&self) -> &str {
+        self.failure.as_deref().unwrap_or_default()
     }
 
     fn rest(&self) -> &'t [u8] {
@@ -184,10 +188,7 @@ impl<'t> Lexer<'t> {
     }
 
     fn newlines(&self) -> usize {
-        self.input[self.start..self.pos]
-            .iter()
-            .filter(|&&b| b == b'\n')
-            .count()
+        memchr::memchr_iter(b'\n', &self.input[self.start..self.pos]).count()
     }
 
     fn take(&mut self, kind: Kind) -> Item {
@@ -196,7 +197,6 @@ impl<'t> Lexer<'t> {
             pos: self.start,
             end: self.pos,
             line: self.start_line,
-            error: None,
         };
         self.start = self.pos;
         self.start_line = self.line;
@@ -219,9 +219,8 @@ impl<'t> Lexer<'t> {
             pos: self.start,
             end: self.start,
             line: self.start_line,
-            error: Some(message.into()),
         };
-        self.failed = true;
+        self.failure = Some(message.into());
         self.start = 0;
         self.pos = 0;
         self.input = &[];
@@ -251,7 +250,7 @@ impl<'t> Lexer<'t> {
     }
 
     fn text(&mut self) -> State {
-        if let Some(at) = find(self.rest(), LEFT) {
+        if let Some(at) = memmem::find(self.rest(), LEFT) {
             if at > 0 {
                 self.pos += at;
                 let trimmed = if has_left_trim(self.from(self.pos + LEFT.len())) {
@@ -308,7 +307,7 @@ impl<'t> Lexer<'t> {
 
     fn comment(&mut self) -> State {
         self.pos += 2;
-        let Some(at) = find(self.rest(), b"*/") else {
+        let Some(at) = memmem::find(self.rest(), b"*/") else {
             return self.fail("unclosed comment");
         };
         self.pos += at + 2;
@@ -354,7 +353,7 @@ impl<'t> Lexer<'t> {
             return self.fail("unclosed left paren");
         }
         let Some(c) = self.next() else {
-            return if self.failed {
+            return if self.failure.is_some() {
                 self.emit(Kind::Eof)
             } else {
                 self.fail("unclosed action")
@@ -417,11 +416,9 @@ impl<'t> Lexer<'t> {
     }
 
     fn space(&mut self) -> State {
-        let mut count = 0;
-        while self.peek().is_some_and(is_blank) {
-            self.next();
-            count += 1;
-        }
+        let count = leading_space(self.rest());
+        self.pos += count;
+        self.line += self.newlines();
         let before = self.pos.saturating_sub(1);
         if has_right_trim(self.from(before)) && self.from(before + TRIM_WIDTH).starts_with(RIGHT) {
             self.backup();
@@ -432,15 +429,25 @@ impl<'t> Lexer<'t> {
         self.emit(Kind::Space)
     }
 
-    fn identifier(&mut self) -> State {
-        let mut last;
+    /// Goes to the end of a word and gives the character behind it.
+    fn word(&mut self) -> Option<char> {
         loop {
-            last = self.next();
-            if !last.is_some_and(is_alphanumeric) {
+            let plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+            let rest = self.rest();
+            self.pos += rest
+                .iter()
+                .position(|byte| !plain(byte))
+                .unwrap_or(rest.len());
+            let next = self.next();
+            if !next.is_some_and(is_alphanumeric) {
                 self.backup();
-                break;
+                return next;
             }
         }
+    }
+
+    fn identifier(&mut self) -> State {
+        let last = self.word();
         if !self.at_terminator() {
             return self.fail(format!("bad character {}", unicode(last)));
         }
@@ -470,14 +477,7 @@ impl<'t> Lexer<'t> {
                 Kind::Dot
             });
         }
-        let mut last;
-        loop {
-            last = self.next();
-            if !last.is_some_and(is_alphanumeric) {
-                self.backup();
-                break;
-            }
-        }
+        let last = self.word();
         if !self.at_terminator() {
             return self.fail(format!("bad character {}", unicode(last)));
         }
@@ -486,8 +486,12 @@ impl<'t> Lexer<'t> {
 
     /// Whether what follows may end an identifier.
     fn at_terminator(&mut self) -> bool {
-        match self.peek() {
-            None | Some(' ' | '\t' | '\r' | '\n' | '.' | ',' | '|' | ':' | ')' | '(') => true,
+        match self.rest().first() {
+            None => {
+                self.at_eof = true;
+                true
+            }
+            Some(b' ' | b'\t' | b'\r' | b'\n' | b'.' | b',' | b'|' | b':' | b')' | b'(') => true,
             Some(_) => self.rest().starts_with(RIGHT),
         }
     }
@@ -508,6 +512,8 @@ impl<'t> Lexer<'t> {
 
     fn quote(&mut self) -> State {
         loop {
+            let rest = self.rest();
+            self.pos += memchr::memchr3(b'"', b'\\', b'\n', rest).unwrap_or(rest.len());
             match self.next() {
                 Some('\\') => match self.next() {
                     Some(c) if c != '\n' => {}
@@ -521,13 +527,12 @@ impl<'t> Lexer<'t> {
     }
 
     fn raw_quote(&mut self) -> State {
-        loop {
-            match self.next() {
-                None => return self.fail("unterminated raw quoted string"),
-                Some('`') => return self.emit(Kind::RawString),
-                Some(_) => {}
-            }
-        }
+        let Some(at) = memchr::memchr(b'`', self.rest()) else {
+            return self.fail("unterminated raw quoted string");
+        };
+        self.pos += at + 1;
+        self.line += self.newlines();
+        self.emit(Kind::RawString)
     }
 
     fn number(&mut self) -> State {
@@ -606,23 +611,6 @@ fn unicode(c: Option<char>) -> String {
     } else {
         format!("U+{code:04X}")
     }
-}
-
-fn find(text: &[u8], what: &[u8]) -> Option<usize> {
-    let first = *what.first()?;
-    let mut at = 0;
-    while let Some(found) = text.get(at..)?.iter().position(|&byte| byte == first) {
-        at += found;
-        if text[at..].starts_with(what) {
-            return Some(at);
-        }
-        at += 1;
-    }
-    None
-}
-
-fn is_blank(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '\r' | '\n')
 }
 
 fn is_alphanumeric(c: char) -> bool {

@@ -86,7 +86,6 @@ fn end_item() -> Item {
         pos: 0,
         end: 0,
         line: 0,
-        error: None,
     }
 }
 
@@ -182,7 +181,7 @@ impl Parser<'_> {
         } else {
             self.token[0] = self.lexer.next_item();
         }
-        self.token[self.peeked].clone()
+        self.token[self.peeked]
     }
 
     fn backup(&mut self) {
@@ -203,11 +202,11 @@ impl Parser<'_> {
 
     fn peek(&mut self) -> Item {
         if self.peeked > 0 {
-            return self.token[self.peeked - 1].clone();
+            return self.token[self.peeked - 1];
         }
         self.peeked = 1;
         self.token[0] = self.lexer.next_item();
-        self.token[0].clone()
+        self.token[0]
     }
 
     fn next_non_space(&mut self) -> Item {
@@ -243,7 +242,8 @@ impl Parser<'_> {
     }
 
     fn unexpected<T>(&self, item: &Item, context: &str) -> Parsed<T> {
-        if let Some(words) = &item.error {
+        if item.kind == Kind::Error {
+            let words = self.lexer.failure();
             let mut extra = String::new();
             let started = self.frame.action_line;
             if started != 0 && started != item.line {

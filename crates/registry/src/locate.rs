@@ -101,7 +101,7 @@ impl Client<'_> {
     /// As [`Self::locate`].
     pub async fn download(&self, reference: &str, wanted: &Wanted) -> Result<Archive, Error> {
         if !wanted.repo.is_empty() {
-            return self.from_address(reference, wanted).await;
+            return self.find_at(reference, wanted).await;
         }
         if oci::is_oci(reference) {
             return self.download_oci(reference, &wanted.version).await;
@@ -111,12 +111,12 @@ impl Client<'_> {
             let route = self.route_to(reference, &repositories)?;
             return self.fetch_archive(reference, &route, "", "").await;
         }
-        self.from_repository(reference, &wanted.version, &repositories)
+        self.find_in(reference, &wanted.version, &repositories)
             .await
     }
 
     /// The chart of a name in the repository of `--repo`.
-    async fn from_address(&self, name: &str, wanted: &Wanted) -> Result<Archive, Error> {
+    async fn find_at(&self, name: &str, wanted: &Wanted) -> Result<Archive, Error> {
         let route = self.route(&wanted.repo);
         let shown = address::without_secret(&wanted.repo);
         let index = self.fetch_index(&route).await.map_err(|error| {
@@ -133,7 +133,7 @@ impl Client<'_> {
     }
 
     /// The chart that `NAME/CHART` means, by the cached index of that repository.
-    async fn from_repository(
+    async fn find_in(
         &self,
         reference: &str,
         version: &str,

@@ -135,7 +135,7 @@ impl Credentials {
         }
         let address = address(host);
         for file in &self.files {
-            let (credential, origin) = self.from_file(file, address).await?;
+            let (credential, origin) = self.of_file(file, address).await?;
             if !credential.is_empty() {
                 return Ok((credential, origin));
             }
@@ -143,7 +143,7 @@ impl Credentials {
         Ok((Credential::default(), Origin::Nowhere))
     }
 
-    async fn from_file(&self, file: &Path, address: &str) -> Result<(Credential, Origin), Error> {
+    async fn of_file(&self, file: &Path, address: &str) -> Result<(Credential, Origin), Error> {
         let config = config::Config::read(file)?;
         if let Some(helper) = config.helper(address) {
             let program = format!("docker-credential-{helper}");

@@ -74,28 +74,21 @@ impl Session {
         ask: &Ask<'_>,
         fallback: bool,
     ) -> Result<Answer, Error> {
-        let url = self.url(ask).await?;
-        let answer = match self.attempt(http, ask, &url).await {
-            Err(Failure::NoTls(_)) if fallback && url.scheme() == "https" => {
-                self.hosts
-                    .lock()
-                    .await
-                    .entry(ask.host.to_owned())
-                    .or_default()
-                    .plain = true;
-                let url = self.url(ask).await?;
-                let request = Request {
-                    method: ask.method.clone(),
-                    ..Request::get(&url, ask.accept, ask.bound)
-                };
-                http.send(&request).await?
+        let answer = match self.attempt(http, ask).await {
+            Err(Failure::NoTls(_)) if fallback && !self.plain_http => {
+                let mut hosts = self.hosts.lock().await;
+                hosts.entry(ask.host.to_owned()).or_default().plain = true;
+                drop(hosts);
+                self.attempt(http, ask).await
             }
-            other => other?,
+            other => other,
         };
-        if answer.status.is_success() {
-            return Ok(answer);
-        }
-        Err(self.refused(ask, &answer).await)
+        let error = match answer {
+            Ok(answer) if answer.status.is_success() => return Ok(answer),
+            Ok(answer) => complaint(&ask.method, &self.url(ask).await?, &answer),
+            Err(failure) => failure.into(),
+        };
+        Err(self.explained(ask.host, error).await)
     }
 
     async fn url(&self, ask: &Ask<'_>) -> Result<Url, Error> {
@@ -112,7 +105,8 @@ impl Session {
     }
 
     /// Sends a request with what is known, and again with what is asked for.
-    async fn attempt(&self, http: &Http, ask: &Ask<'_>, url: &Url) -> Result<Answer, Failure> {
+    async fn attempt(&self, http: &Http, ask: &Ask<'_>) -> Result<Answer, Failure> {
+        let url = &self.url(ask).await.map_err(Failure::Other)?;
         let other = |error: Error| {
             Failure::Other(error.within(format!("{} \"{}\"", ask.method, shown(url))))
         };
@@ -268,22 +262,15 @@ impl Session {
         Ok(token)
     }
 
-    /// Why there was no good answer, and with which credentials.
-    async fn refused(&self, ask: &Ask<'_>, answer: &Answer) -> Error {
-        let Ok(url) = self.url(ask).await else {
-            return complaint(&ask.method, &answer.url, answer);
-        };
-        let error = complaint(&ask.method, &url, answer);
+    /// A refusal with the credentials that were refused.
+    async fn explained(&self, host: &str, error: Error) -> Error {
         if error.kind() != ErrorKind::Unauthorized {
             return error;
         }
         let hosts = self.hosts.lock().await;
-        let host = hosts.get(ask.host);
-        let origin = host
-            .and_then(|host| host.credential.as_ref())
-            .map(|(_, origin)| origin);
-        let note = match origin {
-            Some(origin) => origin.to_string(),
+        let host = hosts.get(host);
+        let note = match host.and_then(|host| host.credential.as_ref()) {
+            Some((_, origin)) => origin.to_string(),
             None if host.is_some_and(|host| host.plain) => {
                 "no credentials are sent without TLS; --plain-http allows it".to_owned()
             }

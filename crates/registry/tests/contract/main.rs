@@ -1,1 +1,1 @@
-
+//! Charts from a real registry server.

@@ -12,6 +12,7 @@ mod sniff;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use kzero_gotmpl::Str;
 use serde_json::{Map, Value};
 
 use crate::fields::read;
@@ -46,7 +47,7 @@ pub struct File {
     /// The path in its chart, with slashes.
     pub name: String,
     /// The content without a byte order mark.
-    pub data: Vec<u8>,
+    pub data: Str,
 }
 
 /// A chart as its files have it: nothing is switched off or renamed yet.
@@ -59,9 +60,9 @@ pub struct Chart {
     /// values.yaml; empty where there is none.
     pub values: Map<String, Value>,
     /// values.yaml as it is.
-    pub raw_values: Option<Vec<u8>>,
+    pub raw_values: Option<Str>,
     /// values.schema.json as it is.
-    pub schema: Option<Vec<u8>>,
+    pub schema: Option<Str>,
     /// What is under `templates/`, in the order of the files.
     pub templates: Vec<File>,
     /// All other files, in their order.
@@ -173,6 +174,11 @@ pub fn archive_bytes(bytes: &[u8]) -> Result<Chart, LoadError> {
     build(files, &mut budget)
 }
 
+/// The files of the bytes of an archive, with names relative to the chart.
+pub(crate) fn archive_files(bytes: &[u8]) -> Result<Vec<File>, LoadError> {
+    archive::read(bytes, &mut Budget::new())
+}
+
 /// Puts a chart together from files, whose names are relative to it.
 ///
 /// # Errors
@@ -182,6 +188,17 @@ pub fn files(files: Vec<File>) -> Result<Chart, LoadError> {
     build(files, &mut Budget::new())
 }
 
+/// A byte order mark.
+const MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// A text without a byte order mark.
+fn unmarked(data: Str) -> Str {
+    match data.strip_prefix(MARK) {
+        Some(rest) => Str::new(rest),
+        None => data,
+    }
+}
+
 /// What follows the last dot of the last name of a path, with the dot.
 fn extension(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -189,7 +206,7 @@ fn extension(path: &str) -> &str {
 }
 
 /// An error of the system in Go's words.
-fn words(error: &std::io::Error) -> String {
+pub(crate) fn words(error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     let mut chars = text.chars();

@@ -35,6 +35,8 @@ pub struct Address {
     pub host: String,
     /// Without them.
     pub hostname: String,
+    /// Without percent signs.
+    pub path: String,
 }
 
 impl Address {
@@ -50,6 +52,7 @@ impl Address {
             scheme: shown(&url.scheme),
             hostname: shown(urls::hostname(&url.host)),
             host: shown(&url.host),
+            path: shown(&url.path),
         })
     }
 }

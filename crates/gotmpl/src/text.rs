@@ -45,6 +45,22 @@ impl Str {
         Self(Rc::from(bytes))
     }
 
+    /// A string of so many bytes that `fill` writes in place, which spares large ones a copy. They are zeros before.
+    ///
+    /// # Errors
+    /// Those of `fill`.
+    pub fn build<E>(
+        len: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let mut bytes: Rc<[u8]> = std::iter::repeat_n(0, len).collect();
+        if let Some(bytes) = Rc::get_mut(&mut bytes) {
+            fill(bytes)?;
+        }
+        charge(len + STR_OVERHEAD);
+        Ok(Self(bytes))
+    }
+
     /// The bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {

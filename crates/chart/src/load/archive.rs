@@ -6,9 +6,10 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
+use kzero_gotmpl::Str;
 use tar::EntryType;
 
-use super::{File, LoadError, sniff, words};
+use super::{File, LoadError, sniff, unmarked, words};
 use crate::limits::{Budget, MAX_CHART, MAX_FILE};
 use crate::quote::quoted;
 
@@ -135,7 +136,7 @@ pub(super) fn read(bytes: &[u8], budget: &mut Budget) -> Result<Vec<File>, LoadE
     let mut remaining = MAX_CHART;
     for entry in tar.entries().map_err(|error| broken(&error))? {
         budget.entry()?;
-        let entry = entry.map_err(|error| broken(&error))?;
+        let mut entry = entry.map_err(|error| broken(&error))?;
         if entry.path_bytes().len() > MAX_NAME {
             return Err(LoadError::new("archive/tar: header field too long"));
         }
@@ -160,23 +161,19 @@ pub(super) fn read(bytes: &[u8], budget: &mut Budget) -> Result<Vec<File>, LoadE
                 quoted(&name)
             )));
         }
-        let mut data = Vec::new();
-        entry
-            .take(size)
-            .read_to_end(&mut data)
-            .map_err(|error| broken(&error))?;
-        if (data.len() as u64) < size {
-            return Err(LoadError::new("unexpected EOF"));
-        }
+        let length = usize::try_from(size).map_err(|_| too_large())?;
+        // A sparse file may be larger than the archive: it is paid for before it is made.
         budget.content = budget.content.checked_sub(size).ok_or_else(too_large)?;
+        let data = Str::build(length, |buffer| entry.read_exact(buffer))
+            .map_err(|error| broken(&error))?;
         remaining -= size;
         if remaining == 0 {
             return Err(too_large());
         }
-        if data.starts_with(b"\xEF\xBB\xBF") {
-            data.drain(..3);
-        }
-        files.push(File { name: path, data });
+        files.push(File {
+            name: path,
+            data: unmarked(data),
+        });
     }
     drop(tar);
     budget.unpacked = unpacked;

@@ -5,8 +5,10 @@ use std::fs::Metadata;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use kzero_gotmpl::Str;
+
 use super::archive::clean;
-use super::{File, LoadError, words};
+use super::{File, LoadError, unmarked, words};
 use crate::ignore::Rules;
 use crate::limits::{Budget, MAX_CHART, MAX_FILE};
 use crate::quote::quoted;
@@ -40,7 +42,8 @@ pub(super) fn read(
             let error = std::io::Error::from(std::io::ErrorKind::IsADirectory);
             return Err(failed("read", &ignore, &error));
         }
-        Ok(_) => Rules::parse(&contents(&ignore)?)?,
+        Ok(found) if !found.is_file() => return Err(irregular(&ignore)),
+        Ok(found) => Rules::parse(&contents(&ignore, found.len())?)?,
         Err(_) => Rules::parse(b"")?,
     };
     let mut walk = Walk {
@@ -81,21 +84,36 @@ fn larger(name: &str) -> LoadError {
     ))
 }
 
-/// The bytes of a plain file; it may have grown since it was looked at.
-fn contents(path: &Path) -> Result<Vec<u8>, LoadError> {
+/// The bytes of a file of about this length; it may have changed since it was looked at.
+fn contents(path: &Path, length: u64) -> Result<Str, LoadError> {
     let wrong = |error: std::io::Error| failed("open", path, &error);
-    if !std::fs::metadata(path).map_err(wrong)?.is_file() {
-        return Err(irregular(path));
-    }
-    let mut data = Vec::new();
-    std::fs::File::open(path)
-        .and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut data))
+    let mut file = std::fs::File::open(path).map_err(wrong)?;
+    let length = usize::try_from(length.min(MAX_FILE)).unwrap_or_default();
+    let mut filled = 0;
+    let data = Str::build(length, |buffer| {
+        while filled < buffer.len() {
+            match file.read(&mut buffer[filled..]) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(wrong(error)),
+            }
+        }
+        Ok(())
+    })?;
+    let mut more = Vec::new();
+    file.take(MAX_FILE + 1)
+        .read_to_end(&mut more)
         .map_err(wrong)?;
-    if data.len() as u64 > MAX_FILE {
+    if (filled + more.len()) as u64 > MAX_FILE {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         return Err(larger(&name));
     }
-    Ok(data)
+    if filled == length && more.is_empty() {
+        return Ok(data);
+    }
+    let whole = data.get(..filled).unwrap_or_default();
+    Ok(Str::from([whole, &more].concat()))
 }
 
 impl Walk<'_> {
@@ -173,16 +191,16 @@ impl Walk<'_> {
             let name = target.file_name().unwrap_or_default().to_string_lossy();
             return Err(larger(&name));
         }
-        let mut data = contents(path)?;
+        let data = contents(path, found.len())?;
         self.left = self.left.checked_sub(data.len() as u64).ok_or_else(|| {
             LoadError::new(format!(
                 "chart exceeds maximum decompressed size of {MAX_CHART} bytes"
             ))
         })?;
-        if data.starts_with(b"\xEF\xBB\xBF") {
-            data.drain(..3);
-        }
-        self.files.push(File { name, data });
+        self.files.push(File {
+            name,
+            data: unmarked(data),
+        });
         Ok(())
     }
 }

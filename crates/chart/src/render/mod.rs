@@ -311,7 +311,7 @@ impl<'c> Prepared<'c> {
         let mut order: Vec<&String> = templates.keys().collect();
         order.sort_by_key(|path| std::cmp::Reverse((path.matches('/').count(), *path)));
         for &path in &order {
-            let text = Str::new(&templates[path].file.data);
+            let text = templates[path].file.data.clone();
             set.parse(path, text)
                 .map_err(|error| not_parsed(path, &error))?;
         }

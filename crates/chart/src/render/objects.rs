@@ -92,7 +92,7 @@ pub(super) fn files(files: &[File]) -> Value {
         .map(|file| {
             (
                 Str::from(file.name.as_str()),
-                Value::Bytes(Str::new(&file.data)),
+                Value::Bytes(file.data.clone()),
             )
         })
         .collect();

@@ -7,11 +7,14 @@ use std::time::{Duration, UNIX_EPOCH};
 use flate2::read::GzDecoder;
 use kzero_chart::load::{self, Chart, File};
 use kzero_chart::pack::{self, PackError};
+use serde_json::json;
+
+use crate::tools;
 
 fn chart(files: &[(&str, &str)]) -> Chart {
     let files = files.iter().map(|(name, text)| File {
         name: (*name).to_owned(),
-        data: text.as_bytes().to_vec(),
+        data: (*text).into(),
     });
     load::files(files.collect()).unwrap()
 }
@@ -137,7 +140,7 @@ fn what_helm_would_not_load_is_not_packed() {
         "chart validation: validation: chart.metadata.version \"x\" is invalid"
     );
     let mut bad = good.clone();
-    bad.schema = Some(b"{".to_vec());
+    bad.schema = Some("{".into());
     assert_eq!(
         pack(&bad).unwrap_err().to_string(),
         "Invalid JSON in values.schema.json"
@@ -154,4 +157,31 @@ fn what_helm_would_not_load_is_not_packed() {
         bad.dependencies = vec![inner];
     }
     assert_eq!(pack(&bad), Err(PackError::Depth));
+}
+
+#[test]
+fn archives_hold_what_those_of_helm_hold() {
+    let mut found = Vec::new();
+    for row in tools::rows() {
+        let Ok(chart) = load::path(&row.path()) else {
+            continue;
+        };
+        // Helm makes an archive of it that it cannot read.
+        if chart.metadata.name == "/" {
+            continue;
+        }
+        let got = match pack::archive(&chart, UNIX_EPOCH) {
+            Err(error) => json!({ "pack_error": error.to_string() }),
+            Ok(bytes) => json!({ "pack": entries(&bytes) }),
+        };
+        let mut want = json!({});
+        for key in ["pack", "pack_error"] {
+            if let Some(value) = row.row.get(key) {
+                want[key] = value.clone();
+            }
+        }
+        found.push((row.row["tree"].clone(), got, want));
+    }
+    assert!(found.len() > 400, "{}", found.len());
+    tools::compare(found);
 }

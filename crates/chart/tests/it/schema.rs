@@ -64,7 +64,7 @@ fn values_are_refused_in_helms_words() {
 fn chart(files: &[(&str, &str)]) -> Chart {
     let files = files.iter().map(|(name, text)| File {
         name: (*name).to_owned(),
-        data: text.as_bytes().to_vec(),
+        data: (*text).into(),
     });
     load::files(files.collect()).unwrap()
 }

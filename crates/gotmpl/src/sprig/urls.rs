@@ -47,7 +47,7 @@ pub(crate) struct Url {
     opaque: Vec<u8>,
     user: Option<(Vec<u8>, Option<Vec<u8>>)>,
     pub(crate) host: Vec<u8>,
-    path: Vec<u8>,
+    pub(crate) path: Vec<u8>,
     query: Vec<u8>,
     fragment: Vec<u8>,
 }

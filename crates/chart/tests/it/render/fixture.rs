@@ -48,7 +48,8 @@ impl Fixture {
         Self::parse(&std::fs::read_to_string(format!("{folder}/{name}.txt")).unwrap())
     }
 
-    fn parse(text: &str) -> Self {
+    /// Reads a fixture from its text.
+    pub(super) fn parse(text: &str) -> Self {
         let mut fixture = Self::default();
         let mut section: Option<(&str, String)> = None;
         for line in text.split_inclusive('\n') {
@@ -123,7 +124,7 @@ impl Fixture {
             .chain(one)
             .map(|(name, text)| File {
                 name: name.to_owned(),
-                data: text.clone().into_bytes(),
+                data: text.as_str().into(),
             })
             .collect()
     }
@@ -146,16 +147,20 @@ impl Fixture {
             }
         }
         for (_, text) in given("--set-json") {
-            values::set::set_json(&mut all, text).unwrap();
+            values::set::set_json(&mut all, text)
+                .map_err(|_| format!("failed parsing --set-json data {text}"))?;
         }
         for (_, text) in given("--set") {
-            values::set::set(&mut all, text).unwrap();
+            values::set::set(&mut all, text)
+                .map_err(|error| format!("failed parsing --set data: {error}"))?;
         }
         for (_, text) in given("--set-string") {
-            values::set::set_string(&mut all, text).unwrap();
+            values::set::set_string(&mut all, text)
+                .map_err(|error| format!("failed parsing --set-string data: {error}"))?;
         }
         for (_, text) in given("--set-literal") {
-            values::set::set_literal(&mut all, text).unwrap();
+            values::set::set_literal(&mut all, text)
+                .map_err(|error| format!("failed parsing --set-literal data: {error}"))?;
         }
         Ok(all)
     }

@@ -19,7 +19,7 @@ pub(crate) fn read<T: Fill>(bytes: &[u8], into: &mut T, bound: &mut usize) -> Re
     if !value.is_null() {
         into.fill(&mut cx, &value);
     }
-    match cx.end.or(cx.error) {
+    match cx.into_error() {
         Some(error) => Err(format!(
             "error unmarshaling JSON: while decoding JSON: {error}"
         )),
@@ -38,6 +38,11 @@ pub(crate) struct Cx {
 }
 
 impl Cx {
+    /// The error, if there was one.
+    pub(crate) fn into_error(self) -> Option<String> {
+        self.end.or(self.error)
+    }
+
     /// Notes that a value is of another kind than its place.
     pub(crate) fn mismatch(&mut self, value: &Value, kind: &str) {
         let found = match value {

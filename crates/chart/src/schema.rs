@@ -20,6 +20,7 @@ mod source;
 use serde_json::{Map, Value};
 
 use crate::load::Chart;
+use crate::render::Prepared;
 use fault::{lines, quote};
 
 /// Where Helm takes the schema of a chart to be.
@@ -79,6 +80,41 @@ pub fn validate(
 ) -> Result<(), SchemaError> {
     let mut faults = String::new();
     collect(chart, values, fetch, &mut faults);
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(SchemaError { faults })
+    }
+}
+
+/// The same for a chart whose dependencies are switched on or off, under their aliases.
+///
+/// # Errors
+///
+/// As [`validate`]; also values that templates have made what JSON cannot hold.
+pub fn validate_prepared(prepared: &Prepared<'_>, fetch: &dyn Fetch) -> Result<(), SchemaError> {
+    let mut faults = String::new();
+    let schemas = prepared.schemas();
+    if schemas.is_empty() {
+        return Ok(());
+    }
+    let values = prepared.values().map_err(|error| SchemaError {
+        faults: format!("{error}\n"),
+    })?;
+    for (name, schema, path) in schemas {
+        let own = path
+            .iter()
+            .try_fold(&values, |values, name| match values.get(name) {
+                Some(Value::Object(inner)) => Some(inner),
+                // What is no table was refused when the values were put together.
+                _ => None,
+            });
+        if let Some(own) = own
+            && let Err(error) = validate_one(own, schema, fetch)
+        {
+            faults.push_str(&format!("{name}:\n{error}"));
+        }
+    }
     if faults.is_empty() {
         Ok(())
     } else {

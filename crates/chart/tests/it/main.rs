@@ -1,11 +1,14 @@
 //! Goldens recorded from Helm's own libraries (`tests/oracle`), replayed without them.
 
 mod hostile;
+mod lint;
 mod load;
 mod pack;
 mod render;
 mod schema;
 mod set;
+mod show;
+mod tools;
 mod yaml;
 
 use serde_json::Value;

@@ -70,7 +70,10 @@ fn chart(files: &[(&str, &str)]) -> Chart {
 }
 
 fn map(value: Value) -> Map<String, Value> {
-    value.as_object().cloned().unwrap()
+    match value {
+        Value::Object(map) => map,
+        other => panic!("{other} is no map"),
+    }
 }
 
 #[test]

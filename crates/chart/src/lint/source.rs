@@ -1,0 +1,111 @@
+//! The files of a chart that is linted, on the disk or in an archive.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::load::{self, Chart, File, LoadError};
+
+/// Where a chart is.
+pub(super) enum Source {
+    /// Its folder, as an absolute path.
+    Dir(PathBuf),
+    /// The files of an archive.
+    Archive { path: PathBuf, files: Vec<File> },
+}
+
+impl Source {
+    /// Finds the chart.
+    pub(super) fn open(path: &Path) -> Result<Self, String> {
+        let shown = path.to_string_lossy();
+        if shown.ends_with(".tgz") || shown.ends_with(".tar.gz") {
+            let bytes = std::fs::read(path).map_err(|error| {
+                let error = load::words(&error);
+                format!("unable to open tarball: open {shown}: {error}")
+            })?;
+            let files = load::archive_files(&bytes)
+                .map_err(|error| format!("unable to extract tarball: {error}"))?;
+            let path = path.to_owned();
+            return Ok(Self::Archive { path, files });
+        }
+        if let Err(error) = std::fs::metadata(path.join("Chart.yaml")) {
+            let file = clean(&path.join("Chart.yaml"));
+            let error = load::words(&error);
+            return Err(format!(
+                "unable to check Chart.yaml file in chart: stat {file}: {error}"
+            ));
+        }
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        Ok(Self::Dir(PathBuf::from(clean(&absolute))))
+    }
+
+    /// The path that messages name.
+    pub(super) fn shown(&self) -> String {
+        let (Self::Dir(path) | Self::Archive { path, .. }) = self;
+        path.to_string_lossy().into_owned()
+    }
+
+    /// The content of a file; none where there is no such file.
+    pub(super) fn read(&self, name: &str) -> Option<Result<Vec<u8>, String>> {
+        match self {
+            Self::Archive { files, .. } => {
+                let file = files.iter().find(|file| file.name == name)?;
+                Some(Ok(file.data.to_vec()))
+            }
+            Self::Dir(path) => {
+                let path = path.join(name);
+                let found = std::fs::metadata(&path).ok()?;
+                if found.is_dir() {
+                    return Some(Err(format!("read {}: is a directory", path.display())));
+                }
+                if found.len() > crate::limits::MAX_FILE {
+                    return Some(Err(format!("{} is larger than 5 MiB", path.display())));
+                }
+                match std::fs::read(&path) {
+                    Err(error) if error.kind() == ErrorKind::NotFound => None,
+                    read => Some(read.map_err(|error| {
+                        format!("open {}: {}", path.display(), load::words(&error))
+                    })),
+                }
+            }
+        }
+    }
+
+    /// Whether there is a folder of that name.
+    pub(super) fn is_file(&self, name: &str) -> bool {
+        match self {
+            Self::Archive { files, .. } => files.iter().any(|file| file.name == name),
+            Self::Dir(path) => path.join(name).is_file(),
+        }
+    }
+
+    pub(super) fn is_dir(&self, name: &str) -> bool {
+        match self {
+            Self::Archive { .. } => false,
+            Self::Dir(path) => path.join(name).is_dir(),
+        }
+    }
+
+    /// The chart as it would be rendered.
+    pub(super) fn load(&self) -> Result<Chart, LoadError> {
+        match self {
+            Self::Dir(path) => load::dir(path),
+            Self::Archive { files, .. } => load::files(files.clone()),
+        }
+    }
+}
+
+/// A path without `.` and `..` where they can be told.
+fn clean(path: &Path) -> String {
+    use std::path::Component;
+    let mut parts = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if parts.file_name().is_some() => {
+                parts.pop();
+            }
+            other => parts.push(other),
+        }
+    }
+    parts.to_string_lossy().into_owned()
+}

@@ -1,6 +1,7 @@
 //! The fast lane: the real binary against an API server in memory.
 
 mod analyze;
+mod chart_registry;
 mod cli;
 mod hooks;
 mod masking;

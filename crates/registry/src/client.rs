@@ -95,6 +95,9 @@ pub struct Client<'a> {
     connections: Mutex<HashMap<TlsOptions, Http>>,
 }
 
+/// Bytes of what is fetched for [`Client::get`].
+const MAX_PLAIN: u64 = 5 << 20;
+
 /// How one repository is reached.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Route {
@@ -183,6 +186,18 @@ impl<'a> Client<'a> {
                 status.as_u16()
             ),
         ))
+    }
+
+    /// Gets what is at an http or https address, without credentials: at most 5 MiB. The future may be dropped.
+    ///
+    /// # Errors
+    ///
+    /// Nobody answers, or with anything but 200, or with too much.
+    pub async fn get(&self, address: &str) -> Result<Vec<u8>, Error> {
+        let bytes = self
+            .fetch(address, &Route::default(), "*/*", MAX_PLAIN)
+            .await?;
+        Ok(bytes.to_vec())
     }
 
     /// Fetches an archive, or takes it from the cache where its digest is known.

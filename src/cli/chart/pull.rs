@@ -53,8 +53,8 @@ pub(super) fn run(app: &App, arguments: &PullArgs) -> Result<(), String> {
         if arguments.untar {
             untar(app, arguments, reference, &archive.bytes)?;
         } else {
-            let folder = app.environment.directory.join(&arguments.destination);
-            save(&archive, &folder).map_err(|error| error.to_string())?;
+            save(&archive, Path::new(&joined(&arguments.destination, "")))
+                .map_err(|error| error.to_string())?;
         }
     }
     Ok(())

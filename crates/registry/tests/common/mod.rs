@@ -124,11 +124,11 @@ pub(crate) fn chart(name: &str, version: &str) -> Vec<u8> {
     let files = vec![
         kzero_chart::load::File {
             name: "Chart.yaml".to_owned(),
-            data: yaml.into_bytes(),
+            data: yaml.into_bytes().into(),
         },
         kzero_chart::load::File {
             name: "values.yaml".to_owned(),
-            data: b"a: 1\n".to_vec(),
+            data: b"a: 1\n".to_vec().into(),
         },
     ];
     let chart = kzero_chart::load::files(files).unwrap();

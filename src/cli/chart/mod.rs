@@ -1,8 +1,13 @@
 //! `kzero chart …`: Helm's chart commands with Helm's flags and output (S-D.2).
 
 mod dependency;
+mod lint;
 mod name;
+mod package;
 mod pull;
+mod remote;
+mod schemas;
+mod show;
 mod source;
 mod template;
 mod values;
@@ -20,6 +25,17 @@ use crate::report::{Kind, Record};
 pub(in crate::cli) enum ChartCommand {
     /// Render a chart's templates and print the manifests.
     Template(Box<template::TemplateArgs>),
+    /// Look for faults in charts.
+    Lint(Box<lint::LintArgs>),
+    /// Show what a chart says of itself.
+    #[command(visible_alias = "inspect")]
+    Show {
+        /// What to show.
+        #[command(subcommand)]
+        command: show::ShowCommand,
+    },
+    /// Pack charts into archives.
+    Package(Box<package::PackageArgs>),
     /// Fetch charts and write them to a folder.
     #[command(visible_alias = "fetch")]
     Pull(Box<pull::PullArgs>),
@@ -36,6 +52,9 @@ pub(in crate::cli) enum ChartCommand {
 pub(in crate::cli) fn run(app: &App, command: &ChartCommand) -> ExitCode {
     let result = match command {
         ChartCommand::Template(arguments) => template::run(app, arguments),
+        ChartCommand::Lint(arguments) => lint::run(app, arguments),
+        ChartCommand::Show { command } => show::run(app, command),
+        ChartCommand::Package(arguments) => package::run(app, arguments),
         ChartCommand::Pull(arguments) => pull::run(app, arguments),
         ChartCommand::Dependency { command } => dependency::run(app, command),
     };

@@ -171,14 +171,18 @@ impl SourceFlags {
     /// # Errors
     ///
     /// Helm's texts, for a chart that is not there, cannot be fetched or cannot be loaded.
-    #[expect(dead_code, reason = "the commands that read charts take it next")]
-    pub(super) fn locate(&self, app: &App, reference: &str) -> Result<Chart, String> {
+    pub(super) fn locate(&self, app: &App, reference: &str) -> Result<Found, String> {
         let access = self.access()?;
         let settings = settings(app);
         let text = |error: kzero_registry::Error| error.to_string();
         let here = local(reference, &settings).map_err(text)?;
+        let mut place = None;
         let chart = match here.filter(|_| self.repo.is_empty()) {
-            Some(path) => loaded(&path)?,
+            Some(path) => {
+                let chart = loaded(&path)?;
+                place = Some(path);
+                chart
+            }
             None => {
                 let client = Client::new(&settings, &access, app);
                 let found = runtime()
@@ -186,7 +190,11 @@ impl SourceFlags {
                     .block_on(client.locate(reference, &self.wanted()))
                     .map_err(text)?;
                 match found {
-                    Located::Local(path) => loaded(&path)?,
+                    Located::Local(path) => {
+                        let chart = loaded(&path)?;
+                        place = Some(path);
+                        chart
+                    }
                     Located::Fetched(archive) => {
                         load::archive_bytes(&archive.bytes).map_err(|error| error.to_string())?
                     }
@@ -196,10 +204,24 @@ impl SourceFlags {
         for warning in &chart.warnings {
             app.warn(warning);
         }
-        Ok(chart)
+        Ok(Found { chart, place })
+    }
+
+    /// How servers are reached.
+    pub(super) fn flags(&self) -> &AccessFlags {
+        &self.access
     }
 }
 
-fn loaded(path: &Path) -> Result<Chart, String> {
+/// A loaded chart.
+pub(super) struct Found {
+    /// The chart.
+    pub(super) chart: Chart,
+    /// Where it is on this machine; none where it was fetched.
+    pub(super) place: Option<PathBuf>,
+}
+
+/// Loads a chart of this machine.
+pub(super) fn loaded(path: &Path) -> Result<Chart, String> {
     load::path(path).map_err(|error| error.to_string())
 }

@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use kzero_chart::manifest::{self, Hook, HookEvent, Manifest};
 use kzero_chart::render::{Capabilities, KubeVersion, Options, Prepared, Release, Rendered};
-use kzero_chart::{Chart, load};
+use kzero_chart::{Chart, schema};
 use kzero_gotmpl::semver::{Constraint, Version};
 
-use super::name;
+use super::schemas::Schemas;
+use super::source::{Found, SourceFlags, loaded};
 use super::values::ValueFlags;
+use super::{dependency, name};
 use crate::ambient::System;
 use crate::cli::app::App;
 
@@ -33,6 +35,11 @@ pub(in crate::cli) struct TemplateArgs {
     rendering: RenderFlags,
     #[command(flatten)]
     naming: NameFlags,
+    #[command(flatten)]
+    source: SourceFlags,
+    /// Update the dependencies of the chart's folder first where some are missing.
+    #[arg(long)]
+    dependency_update: bool,
 }
 
 /// What is rendered, and for what.
@@ -107,10 +114,10 @@ pub(super) fn run(app: &App, arguments: &TemplateArgs) -> Result<(), String> {
                 .map_err(|error| format!("invalid kube version '{version}': {error}"))
         })
         .transpose()?;
-    let (name, reference) = release_name(app, arguments)?;
-    let chart = load_chart(app, reference, arguments)?;
-    let values = arguments.values.merge(&app.environment)?;
-    check_chart(app, &chart)?;
+    let (name, reference) = release_name(arguments)?;
+    let found = arguments.source.locate(app, reference)?;
+    let values = arguments.values.merge(app)?;
+    let chart = complete(app, found, arguments)?;
     name::check(&name)?;
     let mut capabilities = Capabilities::default();
     if let Some(version) = kube_version {
@@ -122,6 +129,10 @@ pub(super) fn run(app: &App, arguments: &TemplateArgs) -> Result<(), String> {
     let prepared = Prepared::new(&chart, &values).map_err(|error| error.to_string())?;
     for warning in prepared.warnings() {
         app.warn(warning);
+    }
+    if !arguments.rendering.skip_schema_validation {
+        schema::validate_prepared(&prepared, &Schemas { app })
+            .map_err(|error| error.to_string())?;
     }
     let mut release =
         Release::install(&name, super::namespace(app, arguments.namespace.as_deref()));
@@ -145,7 +156,7 @@ pub(super) fn run(app: &App, arguments: &TemplateArgs) -> Result<(), String> {
 }
 
 /// The name and the chart's reference.
-fn release_name<'a>(app: &App, arguments: &'a TemplateArgs) -> Result<(String, &'a str), String> {
+fn release_name(arguments: &TemplateArgs) -> Result<(String, &str), String> {
     match arguments.words.as_slice() {
         [chart] => {
             if let Some(template) = &arguments.naming.name_template {
@@ -163,28 +174,17 @@ fn release_name<'a>(app: &App, arguments: &'a TemplateArgs) -> Result<(String, &
             }
             Ok((name.clone(), chart))
         }
-        [_, _, more @ ..] => {
-            let _ = app;
-            Err(format!(
-                "expected at most two arguments, unexpected arguments: {}",
-                more.join(", ")
-            ))
-        }
+        [_, _, more @ ..] => Err(format!(
+            "expected at most two arguments, unexpected arguments: {}",
+            more.join(", ")
+        )),
         [] => Err("\"kzero chart template\" requires at least 1 argument".to_owned()),
     }
 }
 
-fn load_chart(app: &App, reference: &str, _: &TemplateArgs) -> Result<Chart, String> {
-    let path = app.environment.absolute(reference.trim());
-    let chart = load::path(&path).map_err(|error| error.to_string())?;
-    for warning in &chart.warnings {
-        app.warn(warning);
-    }
-    Ok(chart)
-}
-
-/// Whether a chart can be installed at all, with all it needs.
-fn check_chart(app: &App, chart: &Chart) -> Result<(), String> {
+/// The chart with all it needs, if it can be installed at all.
+fn complete(app: &App, found: Found, arguments: &TemplateArgs) -> Result<Chart, String> {
+    let Found { chart, place } = found;
     let metadata = &chart.metadata;
     if !matches!(metadata.kind.as_str(), "" | "application") {
         return Err(format!("{} charts are not installable", metadata.kind));
@@ -192,24 +192,36 @@ fn check_chart(app: &App, chart: &Chart) -> Result<(), String> {
     if metadata.deprecated {
         app.warn("WARNING: This chart is deprecated");
     }
-    let missing: Vec<&str> = metadata
-        .dependencies
-        .iter()
-        .flatten()
-        .flatten()
-        .map(|dependency| dependency.name.as_str())
-        .filter(|name| {
-            let is_there = |child: &Chart| child.metadata.name == *name;
-            !chart.dependencies.iter().any(is_there)
-        })
-        .collect();
+    let missing = missing_dependencies(&chart);
     if missing.is_empty() {
-        return Ok(());
+        return Ok(chart);
+    }
+    if arguments.dependency_update
+        && let Some(place) = place
+    {
+        dependency::update(app, &place, false, arguments.source.flags())?;
+        return loaded(&place)
+            .map_err(|error| format!("failed reloading chart after repo update: {error}"));
     }
     Err(format!(
         "An error occurred while checking for chart dependencies. You may need to run `helm dependency build` to fetch missing dependencies: found in Chart.yaml, but missing in charts/ directory: {}",
         missing.join(", ")
     ))
+}
+
+/// Dependencies that are listed and not there.
+fn missing_dependencies(chart: &Chart) -> Vec<String> {
+    let listed = chart.metadata.dependencies.iter().flatten().flatten();
+    let is_missing = |name: &String| {
+        !chart
+            .dependencies
+            .iter()
+            .any(|child| child.metadata.name == *name)
+    };
+    listed
+        .map(|dependency| dependency.name.clone())
+        .filter(is_missing)
+        .collect()
 }
 
 /// A chart that is about to be rendered.

@@ -1,18 +1,23 @@
 //! `-f`, `--set` and its family: the flags that give a chart its values.
 
 use std::io::Read;
+use std::time::Duration;
 
 use clap::Args;
 use kzero_chart::{values, yaml};
 use serde_json::{Map, Value};
 
-use crate::environment::Environment;
+use super::remote;
+use crate::cli::app::App;
+
+/// How long the fetching of a file may take.
+const TIME: Duration = Duration::from_secs(120);
 
 /// The flags that give values, as Helm has them.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Values")]
 pub(super) struct ValueFlags {
-    /// Values file, or - for standard input; repeat or separate by commas, later ones win.
+    /// Values file, address of one, or - for standard input; repeat or separate by commas, later ones win.
     #[arg(short = 'f', long = "values", value_name = "FILE")]
     pub(super) files: Vec<String>,
     /// Values as key1=val1,key2=val2; numbers and booleans are recognised.
@@ -39,10 +44,10 @@ impl ValueFlags {
     /// # Errors
     ///
     /// Helm's words for a file that cannot be read or a text that is no assignment.
-    pub(super) fn merge(&self, environment: &Environment) -> Result<Map<String, Value>, String> {
+    pub(super) fn merge(&self, app: &App) -> Result<Map<String, Value>, String> {
         let mut base = Map::new();
         for path in comma_separated(&self.files)? {
-            let bytes = read(&path, environment)?;
+            let bytes = read(&path, app)?;
             let file =
                 values_file(&bytes).map_err(|error| format!("failed to parse {path}: {error}"))?;
             values::merge_files(&mut base, file);
@@ -60,7 +65,7 @@ impl ValueFlags {
                 .map_err(|error| format!("failed parsing --set-string data: {error}"))?;
         }
         let content = |path: &str| {
-            let bytes = read(path, environment)?;
+            let bytes = read(path, app)?;
             Ok(Value::String(String::from_utf8_lossy(&bytes).into_owned()))
         };
         for text in &self.set_file {
@@ -92,8 +97,8 @@ fn values_file(bytes: &[u8]) -> Result<Map<String, Value>, String> {
     ))
 }
 
-/// Reads a file of a flag; `-` is standard input.
-fn read(path: &str, environment: &Environment) -> Result<Vec<u8>, String> {
+/// Reads a file of a flag; `-` is standard input, and an address is fetched.
+fn read(path: &str, app: &App) -> Result<Vec<u8>, String> {
     if path.trim() == "-" {
         let mut bytes = Vec::new();
         return match std::io::stdin().lock().read_to_end(&mut bytes) {
@@ -101,7 +106,10 @@ fn read(path: &str, environment: &Environment) -> Result<Vec<u8>, String> {
             Err(error) => Err(format!("cannot read standard input: {error}")),
         };
     }
-    std::fs::read(environment.absolute(path)).map_err(|error| match error.kind() {
+    if remote::is_elsewhere(path) {
+        return remote::get(app, path, TIME);
+    }
+    std::fs::read(app.environment.absolute(path)).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => format!("open {path}: no such file or directory"),
         _ => format!("open {path}: {error}"),
     })

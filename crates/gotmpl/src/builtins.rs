@@ -410,7 +410,11 @@ fn length(item: &Ev) -> Result<Ev> {
         Value::Object(object) if matches!(object.kind(), Kind::Map | Kind::Slice) => {
             object.entries().map_or(0, |entries| entries.len())
         }
-        other => return fail(format!("len of type {}", other.type_name())),
+        // Go looks through pointers first.
+        other => {
+            let name = other.type_name();
+            return fail(format!("len of type {}", name.trim_start_matches('*')));
+        }
     };
     Ok(Ev::concrete(Value::Int(
         i64::try_from(len).unwrap_or(i64::MAX),

@@ -21,6 +21,8 @@ type fixture struct {
 	files []file
 	extra map[string][]byte
 	cases []oneCase
+	// Whether only rendered files are of interest, be they YAML or not.
+	filesOnly bool
 }
 
 type file struct {

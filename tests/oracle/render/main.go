@@ -1,5 +1,6 @@
 // Records what Helm 3.22 renders from the fixtures of crates/chart, as a golden file.
 // Usage: go run . FIXTURES GOLDEN
+// or, for random charts: go run . random SEED COUNT FILE
 //
 // A row for each case of a fixture: {"fixture", "case"} and "error", or what came of it: "files" (as rendered),
 // "manifest" (as `helm template` prints it), "hooks", "notes", "crds", "warnings" (of the log). For cases of a whole
@@ -18,6 +19,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sort"
+	"strconv"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/action"
@@ -31,6 +33,14 @@ import (
 )
 
 func main() {
+	if os.Args[1] == "random" {
+		seed, err := strconv.Atoi(os.Args[2])
+		must(err)
+		count, err := strconv.Atoi(os.Args[3])
+		must(err)
+		write(os.Args[4], random(seed, count))
+		return
+	}
 	names, err := filepath.Glob(filepath.Join(os.Args[1], "*.txt"))
 	must(err)
 	sort.Strings(names)
@@ -120,6 +130,10 @@ func (f *fixture) render(one oneCase, row map[string]any) error {
 	}
 	loaded, err := f.load(one)
 	if err != nil {
+		return err
+	}
+	if f.filesOnly {
+		row["files"], _, err = f.rendered(one, given, install)
 		return err
 	}
 	installed, err := install.Run(loaded, copied(given))

@@ -16,6 +16,7 @@ mod client;
 mod connect;
 mod credential;
 mod cronjob;
+mod discovery;
 mod error;
 mod exec;
 mod inventory;
@@ -38,6 +39,7 @@ pub use claim::{ClaimState, Deleted};
 pub use client::Cluster;
 pub use connect::{ConnectOptions, Environment, Resolved, Target, resolve};
 pub use cronjob::{CronJobState, Suspended};
+pub use discovery::{ApiResource, Discovery};
 pub use error::{ClusterError, ErrorClass};
 pub use exec::Stream;
 pub use inventory::{

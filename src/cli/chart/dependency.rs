@@ -71,7 +71,7 @@ pub(super) fn run(app: &App, command: &DependencyCommand) -> Result<(), String> 
         }
         DependencyCommand::Build(arguments) => {
             arguments.verify.check()?;
-            let access = arguments.access.access(false);
+            let access = arguments.access.access(app, false)?;
             let settings = settings(app);
             let client = Client::new(&settings, &access, app);
             let options = options(arguments.skip_refresh);
@@ -94,7 +94,7 @@ pub(super) fn update(
     skip_refresh: bool,
     access: &AccessFlags,
 ) -> Result<(), String> {
-    let access = access.access(false);
+    let access = access.access(app, false)?;
     let settings = settings(app);
     let client = Client::new(&settings, &access, app);
     runtime()

@@ -2,6 +2,7 @@
 
 mod dependency;
 mod lint;
+mod live;
 mod name;
 mod package;
 mod pull;

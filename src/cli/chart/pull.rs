@@ -41,7 +41,7 @@ pub(super) fn run(app: &App, arguments: &PullArgs) -> Result<(), String> {
             "--prov is not supported: kzero does not check signatures of charts".to_owned(),
         );
     }
-    let access = arguments.source.access()?;
+    let access = arguments.source.access(app)?;
     let settings = settings(app);
     let client = Client::new(&settings, &access, app);
     let wanted = arguments.source.wanted();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kzero_chart::{Chart, load};
-use kzero_registry::{Access, Client, Console, Located, Settings, Wanted, local};
+use kzero_registry::{Access, Client, Console, Located, Login, Settings, Wanted, local};
 
 use crate::cli::app::{App, runtime};
 
@@ -117,9 +117,13 @@ impl From<&str> for Password {
 }
 
 impl AccessFlags {
-    /// The flags as the library takes them.
-    pub(super) fn access(&self, pass_credentials: bool) -> Access {
-        Access {
+    /// The flags as the library takes them, with the log-ins of a profile.
+    ///
+    /// # Errors
+    ///
+    /// The profile that `-c` names cannot be used.
+    pub(super) fn access(&self, app: &App, pass_credentials: bool) -> Result<Access, String> {
+        Ok(Access {
             username: self.username.clone(),
             password: self.password.0.as_str().into(),
             ca_file: self.ca_file.clone(),
@@ -128,9 +132,39 @@ impl AccessFlags {
             insecure_skip_tls_verify: self.insecure_skip_tls_verify,
             plain_http: self.plain_http,
             pass_credentials,
-            logins: Vec::new(),
-        }
+            logins: logins(app)?,
+        })
     }
+}
+
+/// The log-ins of `helm.registries`, where `-c` names a profile (S-D.4, S-5.18).
+fn logins(app: &App) -> Result<Vec<Login>, String> {
+    if app.flags.config.is_none() {
+        return Ok(Vec::new());
+    }
+    let profile = app
+        .load(false)
+        .map_err(|failure| failure.text().to_owned())?;
+    let registries = profile.helm.registries.iter();
+    registries
+        .map(|registry| {
+            let password = match &registry.password_env {
+                Some(name) => app.environment.text(name).ok_or_else(|| {
+                    let host = &registry.host;
+                    format!("helm.registries: the password of {host} is empty: {name} is not set")
+                })?,
+                None => registry
+                    .password
+                    .as_ref()
+                    .map_or_else(String::new, |password| password.expose().to_owned()),
+            };
+            Ok(Login {
+                host: registry.host.clone(),
+                username: registry.username.clone(),
+                password: password.into(),
+            })
+        })
+        .collect()
 }
 
 /// The settings that the environment asks for.
@@ -159,10 +193,10 @@ impl SourceFlags {
     ///
     /// # Errors
     ///
-    /// `--verify` is refused.
-    pub(super) fn access(&self) -> Result<Access, String> {
+    /// `--verify` is refused; the profile that `-c` names cannot be used.
+    pub(super) fn access(&self, app: &App) -> Result<Access, String> {
         self.verify.check()?;
-        Ok(self.access.access(self.pass_credentials))
+        self.access.access(app, self.pass_credentials)
     }
 
     /// Finds a chart, fetches it if it is elsewhere, and loads it; warnings go to stderr. For a chart of this
@@ -172,7 +206,7 @@ impl SourceFlags {
     ///
     /// Helm's texts, for a chart that is not there, cannot be fetched or cannot be loaded.
     pub(super) fn locate(&self, app: &App, reference: &str) -> Result<Found, String> {
-        let access = self.access()?;
+        let access = self.access(app)?;
         let settings = settings(app);
         let text = |error: kzero_registry::Error| error.to_string();
         let here = local(reference, &settings).map_err(text)?;

@@ -4,13 +4,17 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use clap::Args;
 use kzero_chart::manifest::{self, Hook, HookEvent, Manifest};
-use kzero_chart::render::{Capabilities, KubeVersion, Options, Prepared, Release, Rendered};
+use kzero_chart::render::{
+    Capabilities, KubeVersion, Lookup, Options, Prepared, Release, Rendered,
+};
 use kzero_chart::{Chart, schema};
 use kzero_gotmpl::semver::{Constraint, Version};
 
+use super::live::Live;
 use super::schemas::Schemas;
 use super::source::{Found, SourceFlags, loaded};
 use super::values::ValueFlags;
@@ -61,6 +65,19 @@ struct RenderFlags {
     /// Let getHostByName ask the name service.
     #[arg(long)]
     enable_dns: bool,
+    /// Ask the cluster for its version and APIs, and check that it knows each kind and that no object belongs to another.
+    #[arg(long)]
+    validate: bool,
+    /// With server, lookup finds what is in the cluster.
+    #[arg(long, value_name = "MODE", num_args = 0..=1, require_equals = true, default_missing_value = "client")]
+    dry_run: Option<String>,
+}
+
+impl RenderFlags {
+    /// Whether `lookup` asks the cluster.
+    fn asks_server(&self) -> bool {
+        matches!(self.dry_run.as_deref(), Some("server" | "none" | "false"))
+    }
 }
 
 /// What is printed, and where to.
@@ -119,13 +136,11 @@ pub(super) fn run(app: &App, arguments: &TemplateArgs) -> Result<(), String> {
     let values = arguments.values.merge(app)?;
     let chart = complete(app, found, arguments)?;
     name::check(&name)?;
-    let mut capabilities = Capabilities::default();
-    if let Some(version) = kube_version {
-        capabilities.kube_version = version;
-    }
-    capabilities
-        .api_versions
-        .extend(arguments.rendering.api_versions.iter().cloned());
+    let live = connect(app, &arguments.rendering)?;
+    let capabilities = match live.as_ref().filter(|_| arguments.rendering.validate) {
+        Some(live) => live.capabilities(),
+        None => offline(kube_version, &arguments.rendering.api_versions),
+    };
     let prepared = Prepared::new(&chart, &values).map_err(|error| error.to_string())?;
     for warning in prepared.warnings() {
         app.warn(warning);
@@ -144,6 +159,7 @@ pub(super) fn run(app: &App, arguments: &TemplateArgs) -> Result<(), String> {
         chart: &chart,
         prepared: &prepared,
         name: &name,
+        live,
     };
     let mut shown = job.manifests(&release, &capabilities);
     if let (Some(error), false) = (&shown.error, arguments.output.debug) {
@@ -151,8 +167,41 @@ pub(super) fn run(app: &App, arguments: &TemplateArgs) -> Result<(), String> {
             "{error}\n\nUse --debug flag to render out invalid YAML"
         ));
     }
+    if let Some(live) = job.live.as_ref().filter(|_| arguments.rendering.validate)
+        && shown.error.is_none()
+    {
+        live.check(
+            &shown.manifests,
+            &name,
+            &release.namespace,
+            release.is_upgrade,
+        )?;
+    }
     job.print(&mut shown)?;
     shown.error.map_or(Ok(()), Err)
+}
+
+/// The cluster, if it is to be asked for anything.
+fn connect(app: &App, flags: &RenderFlags) -> Result<Option<Rc<Live>>, String> {
+    if let Some(mode) = &flags.dry_run
+        && !["false", "true", "none", "client", "server"].contains(&mode.as_str())
+    {
+        return Err("Invalid dry-run flag. Flag must one of the following: false, true, none, client, server".to_owned());
+    }
+    if flags.validate || flags.asks_server() {
+        return Live::connect(app).map(Some);
+    }
+    Ok(None)
+}
+
+/// What is known without a cluster.
+fn offline(version: Option<KubeVersion>, more: &[String]) -> Capabilities {
+    let mut capabilities = Capabilities::default();
+    if let Some(version) = version {
+        capabilities.kube_version = version;
+    }
+    capabilities.api_versions.extend(more.iter().cloned());
+    capabilities
 }
 
 /// The name and the chart's reference.
@@ -231,6 +280,7 @@ struct Job<'a> {
     chart: &'a Chart,
     prepared: &'a Prepared<'a>,
     name: &'a str,
+    live: Option<Rc<Live>>,
 }
 
 /// What is printed, and what went wrong while it was made.
@@ -262,10 +312,15 @@ impl Job<'_> {
             ));
         }
         let dns = self.arguments.rendering.enable_dns;
-        let options = Options {
+        let mut options = Options {
             dns,
             ..Options::default()
         };
+        if self.arguments.rendering.asks_server()
+            && let Some(live) = &self.live
+        {
+            options.lookup = Some(Rc::clone(live) as Rc<dyn Lookup>);
+        }
         self.prepared
             .render(release, capabilities, &System { dns }, &options)
             .map_err(|error| error.to_string())

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
 
+mod chart;
 mod examples;
 mod faults;
 mod signals;

@@ -1,7 +1,9 @@
 //! The fast lane: the real binary against an API server in memory.
 
 mod analyze;
+mod chart;
 mod chart_registry;
+mod chart_tools;
 mod cli;
 mod hooks;
 mod masking;

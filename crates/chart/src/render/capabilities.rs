@@ -1,5 +1,7 @@
 //! What a cluster can do: its version and the APIs it serves.
 
+use crate::quote::quoted;
+
 /// The versions of Kubernetes and its APIs that templates may ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
@@ -45,38 +47,87 @@ impl KubeVersion {
     ///
     /// The text is no version, in the words of Kubernetes.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let unreadable = || format!("could not parse {text:?} as version");
-        let trimmed = text.trim_matches(|c: char| " \t\n\u{b}\u{c}\r".contains(c));
+        let trimmed = text.trim_start_matches(['\t', '\n', '\x0c', '\r', ' ']);
         let body = trimmed.strip_prefix('v').unwrap_or(trimmed);
-        let end = body
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(body.len());
-        let (numbers, suffix) = body.split_at(end);
-        // The numbers are the longest run of the form 1.2.3; a dot may not end it.
-        let numbers = numbers.strip_suffix('.').map_or(numbers, |_| "");
+        let (numbers, rest) = body.split_at(numbers_end(body));
+        if numbers.is_empty() || rest.contains('\n') {
+            return Err(format!("could not parse {} as version", quoted(text)));
+        }
         let parts: Vec<&str> = numbers.split('.').collect();
-        if parts.len() < 2 || parts.iter().any(|part| part.is_empty()) {
-            return Err(unreadable());
+        if parts.len() < 2 {
+            return Err(format!("illegal version string {}", quoted(text)));
         }
-        if !suffix.is_empty()
-            && !suffix.starts_with(|c: char| "-+~_ \t".contains(c) || c.is_alphabetic())
-        {
-            return Err(unreadable());
+        if parts[0].starts_with('0') && parts[0] != "0" {
+            return Err(format!(
+                "illegal zero-prefixed version component {} in {}",
+                quoted(parts[0]),
+                quoted(text)
+            ));
         }
-        let mut values = Vec::with_capacity(parts.len());
+        let mut shown = Vec::with_capacity(parts.len());
         for part in parts {
-            if part.len() > 1 && part.starts_with('0') {
-                return Err(format!(
-                    "illegal zero-prefixed version component {part:?} in {text:?}"
-                ));
-            }
-            values.push(part.parse::<u64>().map_err(|_| unreadable())?);
+            let number: u64 = part.parse().map_err(|_| {
+                format!(
+                    "illegal non-numeric version component {0} in {1}: strconv.ParseUint: parsing {0}: value out of range",
+                    quoted(part),
+                    quoted(text)
+                )
+            })?;
+            shown.push(number.to_string());
         }
-        let shown: Vec<String> = values.iter().map(u64::to_string).collect();
         Ok(Self {
             version: format!("v{}", shown.join(".")),
             major: shown[0].clone(),
             minor: shown[1].clone(),
         })
+    }
+}
+
+/// Where the longest run of the form `1.2.3` ends.
+fn numbers_end(text: &str) -> usize {
+    let digits = |from: usize| {
+        let rest = text.get(from..).unwrap_or_default();
+        let end = rest.find(|c: char| !c.is_ascii_digit());
+        from + end.unwrap_or(rest.len())
+    };
+    let mut end = digits(0);
+    while end > 0 && text.get(end..).is_some_and(|rest| rest.starts_with('.')) {
+        let next = digits(end + 1);
+        if next == end + 1 {
+            break;
+        }
+        end = next;
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::KubeVersion;
+
+    #[test]
+    fn versions_are_read_as_kubernetes_reads_them() {
+        let read = |text: &str| KubeVersion::parse(text).map(|version| version.version);
+        for (text, version) in [
+            ("1.33", "v1.33"),
+            ("v1.33.4-gke.1", "v1.33.4"),
+            (" v1.33.4+k3s1", "v1.33.4"),
+            ("1.33.", "v1.33"),
+            ("1.08.1.2", "v1.8.1.2"),
+            ("1.2x", "v1.2"),
+        ] {
+            assert_eq!(read(text).as_deref(), Ok(version), "{text}");
+        }
+        for (text, error) in [
+            ("x", "could not parse \"x\" as version"),
+            ("1", "illegal version string \"1\""),
+            (
+                "01.2",
+                "illegal zero-prefixed version component \"01\" in \"01.2\"",
+            ),
+        ] {
+            assert_eq!(read(text), Err(error.to_owned()), "{text}");
+        }
+        assert!(read("1.99999999999999999999").is_err());
     }
 }

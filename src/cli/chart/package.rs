@@ -15,7 +15,7 @@ use crate::cli::app::App;
 #[derive(Debug, Clone, Args)]
 pub(in crate::cli) struct PackageArgs {
     /// Folders of charts.
-    #[arg(value_name = "CHART", required = true)]
+    #[arg(value_name = "CHART")]
     charts: Vec<PathBuf>,
     /// Folder to write archives to.
     #[arg(short, long, value_name = "DIR", default_value = ".")]
@@ -57,6 +57,9 @@ pub(super) fn run(app: &App, arguments: &PackageArgs) -> Result<(), String> {
     if arguments.signing.sign {
         let text = "--sign is not supported: kzero does not sign charts, which needs OpenPGP";
         return Err(text.to_owned());
+    }
+    if arguments.charts.is_empty() {
+        return Err("need at least one argument, the path to the chart".to_owned());
     }
     let modified = modified(app)?;
     for path in &arguments.charts {
@@ -145,7 +148,7 @@ fn save(app: &App, chart: &Chart, archive: &[u8], folder: &Path) -> Result<PathB
         }
         Ok(_) => {}
         Err(_) => {
-            std::fs::create_dir_all(&absolute).map_err(|error| missing("mkdir", &shown, &error))?
+            std::fs::create_dir_all(&absolute).map_err(|error| missing("mkdir", &shown, &error))?;
         }
     }
     let name = format!("{}-{}.tgz", chart.metadata.name, chart.metadata.version);

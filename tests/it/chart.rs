@@ -91,7 +91,7 @@ fn the_release_is_what_flags_and_variables_say() {
 
 #[test]
 fn values_are_put_together_in_helms_order_whatever_the_order_of_flags() {
-    // S-12.4: files, JSON, plain, strings, contents of files, literals.
+    // S-13.4: files, JSON, plain, strings, contents of files, literals.
     let place = web()
         .file("one.yaml", "b: {c: 3, d: 4}\ne: [1, 2]\n")
         .file("two.yaml", "b: {d: 5}\ne: [3]\n")

@@ -239,3 +239,28 @@ fn a_folder_that_is_no_chart_is_told_in_helms_words() {
         )
     );
 }
+
+#[test]
+fn a_profile_is_asked_for_its_registries_only_with_c() {
+    let kzero = super::kzero().profile(&super::dry(
+        "helm: {registries: [{host: 127.0.0.1:1, username: me, password_env: NOT_SET}]}\npipelines: {down: [custom: ./a.sh]}\n",
+    ));
+    let kzero = kzero.script("a.sh", "true\n");
+    let pull = ["chart", "pull", "oci://127.0.0.1:1/x", "--version", "1.0.0"];
+    let done = kzero.run_with(pull);
+    assert_eq!(
+        (done.code, done.stderr.as_str()),
+        (
+            1,
+            "Error: failed to perform \"FetchReference\" on source: Get \"https://127.0.0.1:1/v2/x/manifests/1.0.0\": dial tcp 127.0.0.1:1: connect: connection refused\n"
+        )
+    );
+    let done = kzero.run_with(["-c", "kzero.yaml"].into_iter().chain(pull));
+    assert_eq!(
+        (done.code, done.stderr.as_str()),
+        (
+            1,
+            "Error: helm.registries: the password of 127.0.0.1:1 is empty: NOT_SET is not set\n"
+        )
+    );
+}

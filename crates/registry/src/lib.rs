@@ -24,6 +24,8 @@ mod client;
 mod credentials;
 pub mod dependency;
 mod error;
+#[cfg(test)]
+mod hostile;
 mod http;
 mod locate;
 mod oci;

@@ -59,9 +59,12 @@ impl Settings {
         };
         let config = base("HELM_CONFIG_HOME", "XDG_CONFIG_HOME", ".config");
         let cache = base("HELM_CACHE_HOME", "XDG_CACHE_HOME", ".cache");
-        // These count when they are empty too, as in Helm.
+        // These count when they are empty too, as in Helm: then there is no such file.
         let own = |name: &str, default: PathBuf| env(name).map_or(default, PathBuf::from);
-        let absolute = |path: PathBuf| directory.join(path);
+        let absolute = |path: PathBuf| match path.as_os_str().is_empty() {
+            true => path,
+            false => directory.join(path),
+        };
         let docker = filled("DOCKER_CONFIG")
             .map(PathBuf::from)
             .or_else(|| home.as_ref().map(|home| home.join(".docker")));
@@ -78,10 +81,10 @@ impl Settings {
                 config.join("repositories.yaml"),
             )),
             repository_cache: absolute(own("HELM_REPOSITORY_CACHE", cache.join("repository"))),
-            registry_config: absolute(own(
-                "HELM_REGISTRY_CONFIG",
-                config.join("registry/config.json"),
-            )),
+            registry_config: absolute(
+                filled("HELM_REGISTRY_CONFIG")
+                    .map_or_else(|| config.join("registry/config.json"), PathBuf::from),
+            ),
             docker_config: docker.map(|folder| absolute(folder.join("config.json"))),
             content_cache: kzero_cache.map(|folder| absolute(folder.join("kzero/charts"))),
             program_path: filled("PATH"),
@@ -175,6 +178,20 @@ mod tests {
             Some(Path::new("/work/docker/config.json"))
         );
         assert_eq!(found.content_cache, None);
+    }
+
+    #[test]
+    fn an_empty_variable_of_repositories_is_no_file() {
+        let found = settings(&[
+            ("HOME", "/h"),
+            ("HELM_REPOSITORY_CONFIG", ""),
+            ("HELM_REGISTRY_CONFIG", ""),
+        ]);
+        assert_eq!(found.repository_config, Path::new(""));
+        assert_eq!(
+            found.registry_config,
+            Path::new("/h/.config/helm/registry/config.json")
+        );
     }
 
     #[test]

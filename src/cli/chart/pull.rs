@@ -11,7 +11,7 @@ use crate::cli::app::{App, runtime};
 /// `chart pull`.
 #[derive(Debug, Clone, Args)]
 pub(in crate::cli) struct PullArgs {
-    /// Charts: oci://HOST/PATH, REPO/CHART, an address of an archive, or a name beside --repo.
+    /// Charts: REPO/CHART, an address of an archive or in a registry (oci:), or a name beside --repo.
     #[arg(value_name = "CHART", required = true, num_args = 1..)]
     charts: Vec<String>,
     /// Folder to write to.

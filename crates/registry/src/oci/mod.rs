@@ -21,7 +21,10 @@ use crate::credentials::Credentials;
 use crate::error::{Error, ErrorKind};
 use crate::http::{Answer, Http};
 use crate::repo::address::same_origin;
-use reference::{Reference, to_tag};
+#[cfg(test)]
+pub(crate) use challenge::Challenge;
+pub(crate) use reference::Reference;
+use reference::to_tag;
 use session::{Ask, Session};
 
 /// The largest page of tags, and the largest manifest.

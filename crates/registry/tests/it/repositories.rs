@@ -343,3 +343,35 @@ fn home_less_digest() -> String {
     let sum = sha2::Sha256::digest(chart("web", "1.0.0"));
     sum.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[tokio::test]
+async fn a_proxy_is_asked_for_all_hosts_but_those_it_is_not_for() {
+    let mut home = Home::new();
+    let proxy = Server::new(Tls::Off, |seen| match seen.target.as_str() {
+        "http://charts.example/index.yaml" => {
+            Reply::ok(index("web", &[("1.0.0", "web-1.0.0.tgz")]))
+        }
+        "http://charts.example/web-1.0.0.tgz" => Reply::ok(chart("web", "1.0.0")),
+        _ => Reply::status(404),
+    });
+    home.settings.proxies.http = Some(proxy.url(""));
+    home.settings.proxies.none_for = Some("direct.invalid".to_owned());
+    let access = Access::default();
+    home.download(&access, "web", &in_repo("http://charts.example", ""))
+        .await
+        .unwrap();
+    let server = repository(Tls::Off);
+    home.download(&access, "web", &in_repo(&server.url("/charts"), ""))
+        .await
+        .unwrap();
+    let text = home
+        .download(&access, "web", &in_repo("http://direct.invalid", ""))
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(
+        text.ends_with("dial tcp: lookup direct.invalid: no such host"),
+        "{text}"
+    );
+    assert_eq!(proxy.targets().len(), 2);
+}

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
+use percent_encoding::percent_decode_str;
 use reqwest::{StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -137,6 +138,16 @@ impl<'a> Client<'a> {
         Ok(http)
     }
 
+    /// Reads the certificates that flags name, before anything is asked for.
+    pub(crate) fn check_certificates(&self) -> Result<(), Error> {
+        let tls = self.access.tls();
+        if tls.is_own() {
+            self.http(&tls)
+                .map_err(|error| error.within("missing registry client"))?;
+        }
+        Ok(())
+    }
+
     /// The route that the flags ask for, to an address of the user's own.
     pub(crate) fn route(&self, home: &str) -> Route {
         Route {
@@ -209,21 +220,24 @@ impl<'a> Client<'a> {
         digest: &str,
     ) -> Result<Archive, Error> {
         let file_name = file_name(address)?;
-        let digest = digest.strip_prefix("sha256:").unwrap_or(digest);
-        let known = is_sha256(digest)
-            .then(|| self.cache.get(digest, MAX_ARCHIVE))
-            .flatten();
-        let (bytes, digest) = match known {
-            Some(bytes) => (bytes, digest.to_owned()),
+        let said = digest.strip_prefix("sha256:").unwrap_or(digest);
+        let said = is_sha256(said).then_some(said);
+        let kept = said.and_then(|digest| self.cache.get(digest, MAX_ARCHIVE));
+        let bytes = match kept {
+            Some(bytes) => bytes,
             None => {
-                let bytes = self
-                    .fetch(address, route, ACCEPT_ARCHIVE, MAX_ARCHIVE)
-                    .await?;
-                let digest = sha256(&bytes);
-                self.cache.put(&digest, &bytes);
-                (bytes, digest)
+                let fetched = self.fetch(address, route, ACCEPT_ARCHIVE, MAX_ARCHIVE);
+                fetched.await?
             }
         };
+        let digest = sha256(&bytes);
+        if said.is_some_and(|said| said != digest) {
+            // Helm takes it without a word, and there are repositories that would be of no use else.
+            self.console.note(&format!(
+                "WARNING: the digest of {file_name} is not the one that the index of the repository has"
+            ));
+        }
+        self.cache.put(&digest, &bytes);
         Ok(Archive {
             file_name,
             bytes,
@@ -237,7 +251,7 @@ impl<'a> Client<'a> {
 /// The last name in the path of an address.
 fn file_name(address: &str) -> Result<String, Error> {
     let url = address::parse(address)?;
-    let path = percent_decoded(url.path());
+    let path = percent_decode_str(url.path()).decode_utf8_lossy();
     let name = path
         .trim_end_matches('/')
         .rsplit('/')
@@ -248,28 +262,6 @@ fn file_name(address: &str) -> Result<String, Error> {
         return Err(Error::invalid(text));
     }
     Ok(name.to_owned())
-}
-
-fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let code = after
-            .get(..2)
-            .and_then(|code| std::str::from_utf8(code).ok());
-        let code = code.and_then(|code| u8::from_str_radix(code, 16).ok());
-        match (first, code) {
-            (b'%', Some(byte)) => {
-                bytes.push(byte);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            _ => {
-                bytes.push(first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

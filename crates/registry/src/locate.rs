@@ -100,6 +100,7 @@ impl Client<'_> {
     ///
     /// As [`Self::locate`].
     pub async fn download(&self, reference: &str, wanted: &Wanted) -> Result<Archive, Error> {
+        self.check_certificates()?;
         if !wanted.repo.is_empty() {
             return self.find_at(reference, wanted).await;
         }
@@ -117,6 +118,7 @@ impl Client<'_> {
 
     /// The chart of a name in the repository of `--repo`.
     async fn find_at(&self, name: &str, wanted: &Wanted) -> Result<Archive, Error> {
+        address::parse(&wanted.repo)?;
         let route = self.route(&wanted.repo);
         let shown = address::without_secret(&wanted.repo);
         let index = self.fetch_index(&route).await.map_err(|error| {

@@ -39,6 +39,7 @@ pub struct Options {
 ///
 /// Dropping the future leaves `charts/` as it was, or with some of the new archives already in place.
 pub async fn update(client: &Client<'_>, chart: &Path, options: Options) -> Result<(), Error> {
+    client.check_certificates()?;
     let chart = cleaned(chart);
     let loaded = load_dir(client, &chart)?;
     update_loaded(client, &chart, loaded, options).await
@@ -75,6 +76,7 @@ async fn update_loaded(
 ///
 /// Dropping the future is as for [`update`].
 pub async fn build(client: &Client<'_>, chart: &Path, options: Options) -> Result<(), Error> {
+    client.check_certificates()?;
     let path = cleaned(chart);
     let mut chart = load_dir(client, &path)?;
     let Some(lock) = chart.lock.take() else {

@@ -22,18 +22,18 @@ pub(crate) fn is_absolute(text: &str) -> bool {
 ///
 /// It is none, or its scheme is another than http and https.
 pub(crate) fn parse(text: &str) -> Result<Url, Error> {
-    let url = Url::parse(text).map_err(|_| {
-        Error::invalid(format!(
-            "invalid chart URL format: {}",
-            without_secret(text)
-        ))
-    })?;
-    match url.scheme() {
-        "http" | "https" => Ok(url),
-        scheme => Err(Error::invalid(format!(
-            "could not find protocol handler for: {scheme}"
-        ))),
-    }
+    let scheme = match Url::parse(text) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") => return Ok(url),
+        Ok(url) => url.scheme().to_owned(),
+        Err(url::ParseError::RelativeUrlWithoutBase) => String::new(),
+        Err(_) => {
+            let shown = without_secret(text);
+            return Err(Error::invalid(format!("invalid chart URL format: {shown}")));
+        }
+    };
+    Err(Error::invalid(format!(
+        "could not find protocol handler for: {scheme}"
+    )))
 }
 
 /// An address for people: without its password.

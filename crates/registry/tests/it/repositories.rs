@@ -78,6 +78,12 @@ async fn what_is_not_there_is_told_in_helms_words() {
             "looks like \"{none}\" is not a valid chart repository or cannot be reached: failed to fetch {none}/index.yaml : 404 Not Found"
         )
     );
+    for (repo, scheme) in [("ftp://h.example", "ftp"), ("nothing", "")] {
+        assert_eq!(
+            text("web", repo, "").await,
+            format!("could not find protocol handler for: {scheme}")
+        );
+    }
     let gone = {
         let gone = Server::new(Tls::Off, |_| Reply::status(404));
         gone.url("")
@@ -205,6 +211,25 @@ async fn certificates_are_checked_unless_somebody_says_not_to() {
 }
 
 #[tokio::test]
+async fn certificates_are_read_before_anything_is_asked_for() {
+    let home = Home::new();
+    let access = Access {
+        ca_file: Some("/nope".into()),
+        ..Access::default()
+    };
+    for (name, repo) in [("web", "http://127.0.0.1:1"), ("oci://127.0.0.1:1/web", "")] {
+        let error = home
+            .download(&access, name, &in_repo(repo, ""))
+            .await
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "missing registry client: can't create TLS config for client: can't read CA file: /nope"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_client_shows_its_certificate() {
     let home = Home::new();
     let server = repository(Tls::Client);
@@ -315,7 +340,7 @@ async fn a_known_digest_is_taken_from_the_cache() {
     let home = Home::new();
     let server = Server::new(Tls::Off, |seen| match seen.target.as_str() {
         "/index.yaml" => {
-            let archive = home_less_digest();
+            let archive = digest_of_web();
             let text = index("web", &[("1.0.0", "web-1.0.0.tgz")]);
             Reply::ok(text.replace("urls:", &format!("digest: {archive}, urls:")))
         }
@@ -338,7 +363,7 @@ async fn a_known_digest_is_taken_from_the_cache() {
 }
 
 /// The digest of web 1.0.0.
-fn home_less_digest() -> String {
+fn digest_of_web() -> String {
     use sha2::Digest;
     let sum = sha2::Sha256::digest(chart("web", "1.0.0"));
     sum.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -374,4 +399,29 @@ async fn a_proxy_is_asked_for_all_hosts_but_those_it_is_not_for() {
         "{text}"
     );
     assert_eq!(proxy.targets().len(), 2);
+}
+
+#[tokio::test]
+async fn another_digest_than_that_of_the_index_is_told() {
+    let home = Home::new();
+    let server = Server::new(Tls::Off, |seen| match seen.target.as_str() {
+        "/index.yaml" => {
+            let text = index("web", &[("1.0.0", "web-1.0.0.tgz")]);
+            Reply::ok(text.replace("urls:", &format!("digest: \"{}\", urls:", "0".repeat(64))))
+        }
+        _ => Reply::ok(chart("web", "1.0.0")),
+    });
+    let (access, said) = (Access::default(), Said::default());
+    let client = Client::new(&home.settings, &access, &said);
+    let found = client
+        .download("web", &in_repo(&server.url(""), ""))
+        .await
+        .unwrap();
+    assert_eq!(found.digest, format!("sha256:{}", digest_of_web()));
+    assert_eq!(
+        said.notes(),
+        [
+            "WARNING: the digest of web-1.0.0.tgz is not the one that the index of the repository has"
+        ]
+    );
 }

@@ -12,22 +12,20 @@
     reason = "a benchmark drives processes and prints what it saw"
 )]
 
+mod measure;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use kzero_testkit::{BareClient, ControlPlane, objects};
+use measure::{measure, median, peer, ratio, rounds};
 
 /// How many Deployments the long comparison has.
 const MANY: usize = 200;
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
-    if arguments
-        .get(1)
-        .is_some_and(|argument| argument == "--measure")
-    {
-        measure_child(&arguments[2..]);
+    if measure::is_measurer() {
         return;
     }
     let kzero = PathBuf::from(env!("CARGO_BIN_EXE_kzero"));
@@ -53,75 +51,11 @@ struct Peers {
 
 impl Peers {
     fn find() -> Self {
-        let find = |variable: &str, name: &str| {
-            let path =
-                std::env::var_os(variable).map_or_else(|| PathBuf::from(name), PathBuf::from);
-            let runs = Command::new(&path)
-                .arg("help")
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .status()
-                .is_ok();
-            if !runs {
-                println!("{name} is not there: its comparisons are left out (set {variable})");
-            }
-            runs.then_some(path)
-        };
         Self {
-            helm: find("KZERO_BENCH_HELM", "helm"),
-            kubectl: find("KZERO_BENCH_KUBECTL", "kubectl"),
+            helm: peer("KZERO_BENCH_HELM", "helm"),
+            kubectl: peer("KZERO_BENCH_KUBECTL", "kubectl"),
         }
     }
-}
-
-/// Wall time and largest resident set of one command, seen from a process of its own so that
-/// the kernel's figure for children is that of this command alone.
-fn measure(command: &Command) -> (Duration, u64) {
-    let mut measurer = Command::new(std::env::current_exe().unwrap());
-    measurer
-        .arg("--measure")
-        .arg(command.get_program())
-        .args(command.get_args());
-    if let Some(folder) = command.get_current_dir() {
-        measurer.current_dir(folder);
-    }
-    for (name, value) in command.get_envs() {
-        measurer.env(name, value.unwrap_or_default());
-    }
-    let output = measurer.stderr(Stdio::inherit()).output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    let mut fields = text
-        .split_whitespace()
-        .map(|field| field.parse::<u64>().unwrap());
-    let mut next = || fields.next().unwrap();
-    (Duration::from_nanos(next()), next())
-}
-
-fn measure_child(arguments: &[String]) {
-    let begin = Instant::now();
-    let status = Command::new(&arguments[0])
-        .args(&arguments[1..])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .unwrap();
-    let wall = begin.elapsed();
-    assert!(status.success(), "{arguments:?}: {status}");
-    let usage = nix::sys::resource::getrusage(nix::sys::resource::UsageWho::RUSAGE_CHILDREN);
-    println!("{} {}", wall.as_nanos(), usage.unwrap().max_rss());
-}
-
-fn median<T: Copy + Ord>(values: &mut [T]) -> T {
-    values.sort_unstable();
-    values[values.len() / 2]
-}
-
-fn rounds(default: usize) -> usize {
-    std::env::var("KZERO_BENCH_ROUNDS")
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(default)
 }
 
 /// Rows of name, wall and memory; the runs of all commands alternate.
@@ -195,11 +129,6 @@ fn start_up(kzero: &Path, peers: &Peers, plane: &ControlPlane, folder: &Path) {
             against.unwrap_or_default()
         );
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "for people to read")]
-fn ratio(a: u64, b: u64) -> f64 {
-    a as f64 / b as f64
 }
 
 fn scale_path(namespace: &str, name: &str) -> String {

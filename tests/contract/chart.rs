@@ -46,7 +46,7 @@ fn lookup_finds_what_is_in_the_cluster_only_when_it_may() {
         "metadata": {"name": "known", "namespace": space.name()},
         "data": {"word": "hello"}
     }));
-    let template = "{{- $one := lookup \"v1\" \"ConfigMap\" .Release.Namespace \"known\" }}\n{{- $none := lookup \"v1\" \"ConfigMap\" .Release.Namespace \"unknown\" }}\n{{- $all := lookup \"v1\" \"ConfigMap\" .Release.Namespace \"\" }}\n{{- $odd := lookup \"apps/v1\" \"Nothing\" \"\" \"x\" }}\nkind: Found\none: {{ dig \"data\" \"word\" \"-\" $one }}\nnone: {{ len $none }}\nnames: {{ range $all.items }}{{ .metadata.name }},{{ end }}\nkinds: {{ (first ($all.items | default (list dict))).kind }}\nodd: {{ len $odd }}\n";
+    let template = "{{- $one := lookup \"v1\" \"ConfigMap\" .Release.Namespace \"known\" }}\n{{- $none := lookup \"v1\" \"ConfigMap\" .Release.Namespace \"unknown\" }}\n{{- $all := lookup \"v1\" \"ConfigMap\" .Release.Namespace \"\" }}\n{{- $odd := lookup \"apps/v1\" \"Nothing\" \"\" \"x\" }}\nkind: Found\none: {{ dig \"data\" \"word\" \"nothing\" $one }}\nnone: {{ len $none }}\nnames: {{ range $all.items }}{{ .metadata.name }},{{ end }}\nkinds: {{ (first ($all.items | default (list dict))).kind }}\nodd: {{ len $odd }}\n";
     let place = with_chart(kzero(&plane, &space), template);
     let outcome = place.run_with(["chart", "template", "r", "web", "--dry-run=server"]);
     outcome
@@ -57,7 +57,7 @@ fn lookup_finds_what_is_in_the_cluster_only_when_it_may() {
         .assert_stdout("kinds: ConfigMap")
         .assert_stdout("odd: 0");
     let outcome = place.run_with(["chart", "template", "r", "web"]);
-    outcome.assert_code(0).assert_stdout("one: -");
+    outcome.assert_code(0).assert_stdout("one: nothing");
     let place = with_chart(
         kzero(&plane, &space),
         "{{ lookup \"no.example/v1\" \"Thing\" \"\" \"x\" }}\n",

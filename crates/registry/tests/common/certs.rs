@@ -39,18 +39,49 @@ pub(crate) static CERTS: LazyLock<Certs> = LazyLock::new(|| {
     }
 });
 
+/// A certificate for 127.0.0.1 that is its own authority, valid until 2126, and its key.
+pub(crate) const OWN_AUTHORITY: (&str, &str) = (
+    "-----BEGIN CERTIFICATE-----
+MIIBhzCCAS6gAwIBAgIUAuMKoCrmj9Mtwx0T3Lh8EvWLeQEwCgYIKoZIzj0EAwIw
+EDEOMAwGA1UEAwwFdGVzdHMwIBcNMjYxMTMwMjE0NzA5WhgPMjEyNjExMDYyMTQ3
+MDlaMBAxDjAMBgNVBAMMBXRlc3RzMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE
+6jqaHCn1bkp3eB679QP7moJtKGCmTsRv5XmE6AI3vu3OROShXJLgr1rGHubLpsA+
+q4i2KzVrL5owvTXqNpK3aqNkMGIwHQYDVR0OBBYEFAGA+3HvyeL7PgccXiUP3/8C
+jYVBMB8GA1UdIwQYMBaAFAGA+3HvyeL7PgccXiUP3/8CjYVBMA8GA1UdEwEB/wQF
+MAMBAf8wDwYDVR0RBAgwBocEfwAAATAKBggqhkjOPQQDAgNHADBEAiAIzkpDAt1G
+WJy55ce+YqCVA0Qd2xa06w3zJGe5dkifrAIgQJhgIM26kFcJxw6x/NMTxEWLoLcM
+bLZU9SHEkPpYlBk=
+-----END CERTIFICATE-----
+",
+    "-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgnJHQk1CujMb6k3xQ
+M32ZIFzkGUjyXMeI13j6+Op0otGhRANCAATqOpocKfVuSnd4Hrv1A/uagm0oYKZO
+xG/leYToAje+7c5E5KFckuCvWsYe5sumwD6riLYrNWsvmjC9Neo2krdq
+-----END PRIVATE KEY-----
+",
+);
+
 /// What a server of tests speaks TLS with; `client` is whether it wants to see a client's certificate.
 pub(crate) fn server_config(client: bool) -> Arc<rustls::ServerConfig> {
-    provider();
     let certs: &Certs = &CERTS;
-    let chain = CertificateDer::pem_slice_iter(certs.server.0.as_bytes());
+    config_of(&certs.server.0, &certs.server.1, client)
+}
+
+/// The same with the certificate that is its own authority.
+pub(crate) fn own_authority_config() -> Arc<rustls::ServerConfig> {
+    config_of(OWN_AUTHORITY.0, OWN_AUTHORITY.1, false)
+}
+
+fn config_of(certificate: &str, key: &str, client: bool) -> Arc<rustls::ServerConfig> {
+    provider();
+    let chain = CertificateDer::pem_slice_iter(certificate.as_bytes());
     let chain = chain.collect::<Result<Vec<_>, _>>().unwrap();
-    let key = PrivateKeyDer::from_pem_slice(certs.server.1.as_bytes()).unwrap();
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
     let builder = rustls::ServerConfig::builder();
     let builder = if client {
         let mut roots = rustls::RootCertStore::empty();
         roots
-            .add(CertificateDer::from_pem_slice(certs.ca.as_bytes()).unwrap())
+            .add(CertificateDer::from_pem_slice(CERTS.ca.as_bytes()).unwrap())
             .unwrap();
         let verifier = rustls::server::WebPkiClientVerifier::builder(Arc::new(roots));
         builder.with_client_cert_verifier(verifier.build().unwrap())

@@ -76,6 +76,8 @@ pub(crate) enum Tls {
     On,
     /// TLS that wants a client's certificate.
     Client,
+    /// TLS with a certificate that is its own authority.
+    OwnAuthority,
 }
 
 type Handler = dyn Fn(&Seen) -> Reply + Send + Sync;
@@ -100,6 +102,7 @@ impl Server {
             Tls::Off => None,
             Tls::On => Some(certs::server_config(false)),
             Tls::Client => Some(certs::server_config(true)),
+            Tls::OwnAuthority => Some(certs::own_authority_config()),
         };
         let handler: Arc<Handler> = Arc::new(handler);
         let thread = std::thread::spawn({

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use kzero_registry::{Access, Client, ErrorKind, Located};
 
-use crate::common::certs::CERTS;
+use crate::common::certs::{CERTS, OWN_AUTHORITY};
 use crate::common::server::{Reply, Seen, Server, Tls};
 use crate::common::{Home, Said, chart, in_repo, index, login};
 
@@ -208,6 +208,32 @@ async fn certificates_are_checked_unless_somebody_says_not_to() {
         ..Access::default()
     };
     home.download(&access, "web", &wanted).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_certificate_that_is_its_own_authority_is_taken_where_it_is_trusted() {
+    let home = Home::new();
+    let server = repository(Tls::OwnAuthority);
+    let wanted = in_repo(&server.url("/charts"), "");
+    let access = Access {
+        ca_file: Some(home.write("own.pem", OWN_AUTHORITY.0)),
+        ..Access::default()
+    };
+    home.download(&access, "web", &wanted).await.unwrap();
+    for other in [Access::default(), home.trusting()] {
+        assert!(home.download(&other, "web", &wanted).await.is_err());
+    }
+    // The name still counts: it is for 127.0.0.1 alone.
+    let named = in_repo(&server.url("/charts").replace("127.0.0.1", "localhost"), "");
+    let text = home
+        .download(&access, "web", &named)
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(
+        text.contains("x509: certificate is not valid for localhost"),
+        "{text}"
+    );
 }
 
 #[tokio::test]

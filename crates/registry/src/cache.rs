@@ -116,6 +116,26 @@ mod tests {
     }
 
     #[test]
+    fn many_may_keep_and_take_the_same_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let content = vec![7; 1024 * 1024];
+        let digest = sha256(&content);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let cache = Cache::new(Some(folder.path()));
+                    for _ in 0..4 {
+                        cache.put(&digest, &content);
+                        assert_eq!(cache.get(&digest, u64::MAX).unwrap(), content);
+                    }
+                });
+            }
+        });
+        let files = std::fs::read_dir(folder.path().join("sha256")).unwrap();
+        assert_eq!(files.count(), 1, "no part of a file is left");
+    }
+
+    #[test]
     fn what_is_no_digest_names_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::new(Some(folder.path()));

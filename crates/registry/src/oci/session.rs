@@ -23,6 +23,8 @@ const MAX_TOKEN: u64 = 1024 * 1024;
 struct Host {
     /// Whether it turned out to have no TLS.
     plain: bool,
+    /// Whether it has shown to have TLS.
+    secure: bool,
     credential: Option<(Credential, Origin)>,
     basic: bool,
     /// By repository.
@@ -74,21 +76,24 @@ impl Session {
         ask: &Ask<'_>,
         fallback: bool,
     ) -> Result<Answer, Error> {
-        let answer = match self.attempt(http, ask).await {
-            Err(Failure::NoTls(_)) if fallback && !self.plain_http => {
-                let mut hosts = self.hosts.lock().await;
-                hosts.entry(ask.host.to_owned()).or_default().plain = true;
-                drop(hosts);
-                self.attempt(http, ask).await
-            }
-            other => other,
-        };
+        let mut answer = self.attempt(http, ask).await;
+        if matches!(answer, Err(Failure::NoTls(_))) && fallback && self.go_plain(ask.host).await {
+            answer = self.attempt(http, ask).await;
+        }
         let error = match answer {
             Ok(answer) if answer.status.is_success() => return Ok(answer),
             Ok(answer) => complaint(&ask.method, &self.url(ask).await?, &answer),
             Err(failure) => failure.into(),
         };
         Err(self.explained(ask.host, error).await)
+    }
+
+    /// Gives TLS up for a host, if it has never had any in this run: else somebody is in between.
+    async fn go_plain(&self, host: &str) -> bool {
+        let mut hosts = self.hosts.lock().await;
+        let state = hosts.entry(host.to_owned()).or_default();
+        state.plain = !state.secure;
+        state.plain
     }
 
     async fn url(&self, ask: &Ask<'_>) -> Result<Url, Error> {
@@ -117,6 +122,10 @@ impl Session {
             ..Request::get(url, ask.accept, ask.bound)
         };
         let answer = http.send(&request).await?;
+        if url.scheme() == "https" {
+            let mut hosts = self.hosts.lock().await;
+            hosts.entry(ask.host.to_owned()).or_default().secure = true;
+        }
         if answer.status != StatusCode::UNAUTHORIZED || !same_origin(url, &answer.url) {
             return Ok(answer);
         }
@@ -348,6 +357,24 @@ fn go(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Settings;
+
+    #[tokio::test]
+    async fn a_registry_that_had_tls_is_never_read_without_it() {
+        let credentials = Credentials::new(&Settings::default(), None, &[]);
+        let session = Session::new(credentials, false);
+        assert!(session.go_plain("a.example").await);
+        let state = Host {
+            secure: true,
+            ..Host::default()
+        };
+        session
+            .hosts
+            .lock()
+            .await
+            .insert("b.example".to_owned(), state);
+        assert!(!session.go_plain("b.example").await);
+    }
 
     #[test]
     fn errors_of_registries_are_told_as_go_prints_them() {

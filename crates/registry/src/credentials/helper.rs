@@ -45,15 +45,29 @@ pub(super) async fn get(
         ));
     }
     tokio::select! {
-        found = ask(program, address, path) => found.map_err(failed),
+        found = ask(program, address, path) => found.map_err(|cause| match cause {
+            Cause::Missing => Error::local(format!(
+                "exec: \"{program}\": executable file not found in $PATH"
+            )),
+            Cause::Other(cause) => failed(cause),
+        }),
         () = tokio::time::sleep(LONGEST) => {
             Err(failed(format!("no answer in {} s", LONGEST.as_secs())))
         }
     }
 }
 
-async fn ask(program: &str, address: &str, path: Option<&OsStr>) -> Result<Credential, String> {
-    let system = |error: std::io::Error| words(&error);
+/// Why there is no answer.
+enum Cause {
+    Missing,
+    Other(String),
+}
+
+async fn ask(program: &str, address: &str, path: Option<&OsStr>) -> Result<Credential, Cause> {
+    let system = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::NotFound => Cause::Missing,
+        _ => Cause::Other(words(&error)),
+    };
     #[expect(
         clippy::disallowed_methods,
         reason = "the helper protocol of Docker: one short program whose output is data"
@@ -84,10 +98,10 @@ async fn ask(program: &str, address: &str, path: Option<&OsStr>) -> Result<Crede
         if output.trim_ascii() == NOTHING.as_bytes() {
             return Ok(Credential::default());
         }
-        return Err(format!("failed with {status}"));
+        return Err(Cause::Other(format!("failed with {status}")));
     }
-    let answer: Answer =
-        serde_json::from_slice(&output).map_err(|_| "the answer is no credential".to_owned())?;
+    let answer: Answer = serde_json::from_slice(&output)
+        .map_err(|_| Cause::Other("the answer is no credential".to_owned()))?;
     // Docker's mark for a token of its own.
     Ok(if answer.username == "<token>" {
         Credential {

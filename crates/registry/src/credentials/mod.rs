@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 use secrecy::{ExposeSecret, SecretString};
 
+use config::Config;
+
 use crate::error::Error;
 use crate::settings::Settings;
 
@@ -71,6 +73,8 @@ pub(crate) enum Origin {
     Helper(String, PathBuf),
     /// There is none.
     Nowhere,
+    /// There is none, but a file that cannot be read might have some.
+    Unreadable(PathBuf),
 }
 
 impl fmt::Display for Origin {
@@ -83,6 +87,9 @@ impl fmt::Display for Origin {
                 write!(f, "credentials from {program}, named in {}", path.display())
             }
             Self::Nowhere => f.write_str("no credentials found"),
+            Self::Unreadable(path) => {
+                write!(f, "no credentials found, {} cannot be read", path.display())
+            }
         }
     }
 }
@@ -93,7 +100,8 @@ pub(crate) struct Credentials {
     /// For every host.
     flags: Option<(String, SecretString)>,
     logins: Vec<Login>,
-    files: Vec<PathBuf>,
+    helm: PathBuf,
+    docker: Option<PathBuf>,
     program_path: Option<OsString>,
 }
 
@@ -104,12 +112,11 @@ impl Credentials {
         flags: Option<(String, SecretString)>,
         logins: &[Login],
     ) -> Self {
-        let mut files = vec![settings.registry_config.clone()];
-        files.extend(settings.docker_config.clone());
         Self {
             flags,
             logins: logins.to_vec(),
-            files,
+            helm: settings.registry_config.clone(),
+            docker: settings.docker_config.clone(),
             program_path: settings.program_path.clone(),
         }
     }
@@ -134,23 +141,38 @@ impl Credentials {
             return Ok((credential, Origin::Login));
         }
         let address = address(host);
-        for file in &self.files {
-            let (credential, origin) = self.of_file(file, address).await?;
-            if !credential.is_empty() {
-                return Ok((credential, origin));
-            }
+        let config = Config::read(&self.helm)?;
+        let found = self.of_file(&self.helm, &config, address).await?;
+        if !found.0.is_empty() {
+            return Ok(found);
+        }
+        let Some(docker) = &self.docker else {
+            return Ok((Credential::default(), Origin::Nowhere));
+        };
+        // Helm does without Docker's file where it is broken.
+        let Ok(config) = Config::read(docker) else {
+            return Ok((Credential::default(), Origin::Unreadable(docker.clone())));
+        };
+        let found = self.of_file(docker, &config, address).await?;
+        if !found.0.is_empty() {
+            return Ok(found);
         }
         Ok((Credential::default(), Origin::Nowhere))
     }
 
-    async fn of_file(&self, file: &Path, address: &str) -> Result<(Credential, Origin), Error> {
-        let config = config::Config::read(file)?;
+    async fn of_file(
+        &self,
+        file: &Path,
+        config: &Config,
+        address: &str,
+    ) -> Result<(Credential, Origin), Error> {
         if let Some(helper) = config.helper(address) {
             let program = format!("docker-credential-{helper}");
             let found = helper::get(&program, address, self.program_path.as_deref()).await?;
             return Ok((found, Origin::Helper(program, file.to_owned())));
         }
-        Ok((config.credential(address)?, Origin::File(file.to_owned())))
+        let found = config.credential(address)?;
+        Ok((found, Origin::File(file.to_owned())))
     }
 }
 

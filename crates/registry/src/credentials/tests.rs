@@ -150,7 +150,7 @@ async fn what_a_failing_helper_writes_is_not_told() {
     );
     assert_eq!(
         place.of("d").await.unwrap_err(),
-        "docker-credential-gone: no such file or directory"
+        "exec: \"docker-credential-gone\": executable file not found in $PATH"
     );
 }
 
@@ -175,6 +175,21 @@ async fn files_that_are_no_json_are_named_without_their_content() {
     assert_eq!(
         Place::new(" \n", "").of("a").await.unwrap(),
         ":|||no credentials found"
+    );
+}
+
+#[tokio::test]
+async fn a_broken_file_of_docker_is_done_without() {
+    let place = Place::new("", r#"{"auths": "#);
+    assert_eq!(
+        place.of("a").await.unwrap(),
+        ":|||no credentials found, docker.json cannot be read"
+    );
+    let helm = format!(r#"{{"auths": {{"a": {{"auth": "{ME}"}}}}}}"#);
+    let place = Place::new(&helm, r#"{"auths": "#);
+    assert_eq!(
+        place.of("a").await.unwrap(),
+        "me:hush:hush|||credentials from helm.json"
     );
 }
 

@@ -46,8 +46,8 @@ impl Reference {
         if !tag.is_empty() && !is_tag(&tag) {
             return Err(invalid(format!("invalid tag {}", quoted(&tag))));
         }
-        if !digest.is_empty() && !is_digest(digest) {
-            return Err(invalid(format!("invalid digest {}", quoted(digest))));
+        if let Some(why) = why_no_digest(digest).filter(|_| !digest.is_empty()) {
+            return Err(invalid(format!("invalid digest {}: {why}", quoted(digest))));
         }
         Ok(Self {
             registry: registry.to_owned(),
@@ -130,14 +130,27 @@ fn is_tag(text: &str) -> bool {
 
 /// Whether a text is a digest that can be checked.
 pub(crate) fn is_digest(text: &str) -> bool {
-    let length = match text.split_once(':') {
-        Some(("sha256", _)) => 64,
-        Some(("sha384", _)) => 96,
-        Some(("sha512", _)) => 128,
-        _ => return false,
+    why_no_digest(text).is_none()
+}
+
+/// What is wrong with a digest.
+fn why_no_digest(text: &str) -> Option<&'static str> {
+    let format = "invalid checksum digest format";
+    let (kind, hex) = match text.split_once(':') {
+        Some((kind, hex)) if !kind.is_empty() && !hex.is_empty() => (kind, hex),
+        _ => return Some(format),
     };
-    let hex = text.split_once(':').map_or("", |(_, hex)| hex);
-    hex.len() == length && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    let length = match kind {
+        "sha256" => 64,
+        "sha384" => 96,
+        "sha512" => 128,
+        _ => return Some("unsupported digest algorithm"),
+    };
+    if hex.len() != length {
+        return Some("invalid checksum digest length");
+    }
+    let is_hex = hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    (!is_hex).then_some(format)
 }
 
 #[cfg(test)]
@@ -183,7 +196,20 @@ mod tests {
             assert!(Reference::parse(odd).is_err(), "{odd}");
         }
         assert!(text("h/a:.b").contains("invalid tag"));
-        assert!(text("h/a@sha256:00").contains("invalid digest"));
+        let digest = |digest: &str| text(&format!("h/a@{digest}")).replace(digest, "D");
+        let start = "invalid reference: invalid digest \"D\":";
+        assert_eq!(
+            digest("sha256:00"),
+            format!("{start} invalid checksum digest length")
+        );
+        assert_eq!(
+            digest("md5:00"),
+            format!("{start} unsupported digest algorithm")
+        );
+        assert_eq!(
+            digest("sha256"),
+            format!("{start} invalid checksum digest format")
+        );
         for fine in ["h/a--b", "h/a__b", "h/a.b/c_d", "h/0"] {
             assert!(Reference::parse(fine).is_ok(), "{fine}");
         }

@@ -1,5 +1,5 @@
 // Records what Helm 3.22 makes of values and their schemas, as a golden file for crates/chart.
-// Usage: go run . FOLDER
+// Usage: go run . FOLDER [COUNT], COUNT cases being put together by chance.
 //
 // schema.jsonl: {"schema", "values", "errors"}: the texts that Helm gives, each run another one where the order of
 // its maps decides; none where the values are good.
@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sort"
+	"strconv"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/chartutil"
@@ -65,6 +66,13 @@ func main() {
 	broken()
 	references()
 	trees()
+	count := 1500
+	if len(os.Args) > 2 {
+		var err error
+		count, err = strconv.Atoi(os.Args[2])
+		must(err)
+	}
+	random(count)
 	var out strings.Builder
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)

@@ -19,7 +19,7 @@ use super::program::{Id, Program, Schema, type_of};
 use crate::quote::quoted;
 
 /// Schemas applied to one value with everything in it.
-const MAX_STEPS: usize = 2_000_000;
+const MAX_STEPS: usize = 1_000_000;
 /// Schemas within schemas, and values within values.
 const MAX_DEPTH: usize = 2000;
 /// Faults that are kept.

@@ -308,6 +308,8 @@ impl Reader<'_, '_> {
         if self.dialect.has("core") {
             schema.reference = self.reference("$ref")?;
             if draft < Draft::Of2019 && schema.reference.is_some() {
+                // What stands beside a reference is ignored, but for this one in Helm's library.
+                self.constant(schema);
                 return Ok(());
             }
         }
@@ -397,9 +399,7 @@ impl Reader<'_, '_> {
         if let Some(Value::Array(values)) = self.object.get("enum") {
             schema.r#enum = Some(values.clone());
         }
-        if schema.draft >= Draft::Six {
-            schema.r#const = self.object.get("const").cloned();
-        }
+        self.constant(schema);
         schema.multiple_of = self.number("multipleOf");
         // In draft 4 a flag beside the bound.
         let flag = |keyword| self.object.get(keyword) == Some(&Value::Bool(true));
@@ -438,6 +438,12 @@ impl Reader<'_, '_> {
             schema.required = texts(names);
         }
         Ok(())
+    }
+
+    fn constant(&self, schema: &mut Schema) {
+        if schema.draft >= Draft::Six {
+            schema.r#const = self.object.get("const").cloned();
+        }
     }
 
     fn since_2019(&mut self, schema: &mut Schema) -> Result<(), String> {

@@ -2,9 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "of tests")]
 
 use std::cell::RefCell;
+use std::sync::LazyLock;
 
 use kzero_chart::load::{self, Chart, File};
 use kzero_chart::schema::{self, Fetch, NoFetch};
+use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::golden;
@@ -235,4 +237,32 @@ fn faults_are_bounded() {
     let schema = json!({"properties": {"a": {"allOf": enough}}}).to_string();
     let error = schema::validate_one(&values, schema.as_bytes(), &NoFetch).unwrap_err();
     assert_eq!(error, "there are too many faults");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Bytes of schemas changed, doubled and left out, with values that were meant for others.
+    #[test]
+    fn broken_schemas_end_in_words(
+        (schema, values) in (any::<prop::sample::Index>(), any::<prop::sample::Index>()),
+        cuts in prop::collection::vec((any::<prop::sample::Index>(), 0_usize..4, any::<u8>()), 1..4),
+    ) {
+        static ROWS: LazyLock<Vec<Value>> = LazyLock::new(|| golden("schema.jsonl"));
+        let text = |row: &Value, key: &str| row[key].as_str().unwrap().to_owned();
+        let mut bytes = text(schema.get(&ROWS), "schema").into_bytes();
+        for (at, length, byte) in cuts {
+            if bytes.is_empty() {
+                break;
+            }
+            let at = at.index(bytes.len());
+            let end = (at + length).min(bytes.len());
+            let piece = if byte < 64 { bytes[at..end].repeat(2) } else { vec![byte] };
+            bytes.splice(at..end, piece);
+        }
+        let values = map(serde_json::from_str(&text(values.get(&ROWS), "values")).unwrap());
+        if let Err(error) = schema::validate_one(&values, &bytes, &Empty) {
+            prop_assert!(!error.is_empty());
+        }
+    }
 }

@@ -56,7 +56,7 @@ async fn update_loaded(
     };
     let mut manager = Manager::new(client, path, options)?;
     let names = manager.repository_names(&mut wanted)?;
-    manager.refresh_unmanaged(&wanted, &names).await?;
+    manager.refresh_unmanaged(&wanted, &names).await;
     manager.refresh_managed(&names).await;
     let mut locked = manager.resolve(&wanted, &names).await?;
     manager.download_all(&mut locked).await?;
@@ -111,7 +111,7 @@ pub async fn build(client: &Client<'_>, chart: &Path, options: Options) -> Resul
     let mut locked = locked.unwrap_or_default();
     let mut needed = names;
     needed.extend(manager.repository_names(&mut locked)?);
-    manager.refresh_unmanaged(&locked, &needed).await?;
+    manager.refresh_unmanaged(&locked, &needed).await;
     manager.refresh_managed(&needed).await;
     manager.download_all(&mut locked).await
 }

@@ -27,6 +27,17 @@ const UNMANAGED: &str = "helm-manager-";
 /// registry, or the name that an unmanaged repository goes by.
 pub(super) type Names = HashMap<String, String>;
 
+/// An index to fetch.
+struct Fresh {
+    /// What the cached one is called.
+    name: String,
+    route: Route,
+    /// The repository as people know it, in quotes.
+    shown: String,
+    /// Where it is, for those who know it by a name.
+    place: String,
+}
+
 /// One chart whose dependencies are looked after.
 pub(super) struct Manager<'m, 'a> {
     pub(super) client: &'m Client<'a>,
@@ -110,11 +121,7 @@ impl<'m, 'a> Manager<'m, 'a> {
 
     /// Fetches the indexes of repositories that nobody has added. One that cannot be fetched is told of, and
     /// missed when it is needed.
-    pub(super) async fn refresh_unmanaged(
-        &mut self,
-        wanted: &[Dependency],
-        names: &Names,
-    ) -> Result<(), Error> {
+    pub(super) async fn refresh_unmanaged(&mut self, wanted: &[Dependency], names: &Names) {
         let mut open: Vec<(String, String)> = Vec::new();
         for entry in wanted {
             if let Some(name) = names.get(&entry.name)
@@ -125,21 +132,17 @@ impl<'m, 'a> Manager<'m, 'a> {
             }
         }
         if self.options.skip_refresh || open.is_empty() {
-            return Ok(());
+            return;
         }
         let console = self.client.console;
         console.print("Getting updates for unmanaged Helm repositories...\n");
-        let routes = open.iter().map(|(name, url)| {
-            (
-                name.clone(),
-                bare_route(url),
-                quoted_url(url),
-                String::new(),
-            )
+        let wanted = open.into_iter().map(|(name, url)| Fresh {
+            name,
+            route: bare_route(&url),
+            shown: quoted(&address::without_secret(&url)),
+            place: String::new(),
         });
-        let routes = routes.collect();
-        self.refresh(routes).await;
-        Ok(())
+        self.refresh(wanted.collect()).await;
     }
 
     /// Fetches the indexes of repositories that are needed.
@@ -151,40 +154,36 @@ impl<'m, 'a> Manager<'m, 'a> {
             .repositories
             .iter()
             .filter(|known| names.values().any(|name| *name == known.name));
-        let routes: Vec<_> = needed
-            .map(|known| {
-                let shown = format!(" ({})", address::without_secret(&known.url));
-                (
-                    known.name.clone(),
-                    managed_route(known),
-                    quoted(&known.name),
-                    shown,
-                )
+        let wanted: Vec<Fresh> = needed
+            .map(|known| Fresh {
+                name: known.name.clone(),
+                route: managed_route(known),
+                shown: quoted(&known.name),
+                place: format!(" ({})", address::without_secret(&known.url)),
             })
             .collect();
-        if routes.is_empty() {
+        if wanted.is_empty() {
             return;
         }
         let console = self.client.console;
         console.print("Hang tight while we grab the latest from your chart repositories...\n");
-        self.refresh(routes).await;
+        self.refresh(wanted).await;
         console.print("Update Complete. ⎈Happy Helming!⎈\n");
     }
 
     /// Fetches indexes side by side and tells of each, in order.
-    async fn refresh(&mut self, routes: Vec<(String, Route, String, String)>) {
+    async fn refresh(&mut self, wanted: Vec<Fresh>) {
         let client = self.client;
-        let fetched = routes
-            .iter()
-            .map(|(_, route, _, _)| client.fetch_index(route));
+        let fetched = wanted.iter().map(|fresh| client.fetch_index(&fresh.route));
         let fetched = join_all(fetched).await;
-        for ((name, _, shown, place), index) in routes.into_iter().zip(fetched) {
+        for (fresh, index) in wanted.into_iter().zip(fetched) {
+            let Fresh { shown, place, .. } = &fresh;
             match index {
                 Ok(index) => {
-                    self.indexes.insert(name, index);
                     client.console.print(&format!(
                         "...Successfully got an update from the {shown} chart repository\n"
                     ));
+                    self.indexes.insert(fresh.name, index);
                 }
                 Err(error) => client.console.print(&format!(
                     "...Unable to get an update from the {shown} chart repository{place}:\n\t{error}\n"
@@ -342,10 +341,6 @@ pub(super) fn managed_route(repository: &Repository) -> Route {
         pass_credentials: repository.pass_credentials,
         tls: repository.tls.clone(),
     }
-}
-
-fn quoted_url(url: &str) -> String {
-    quoted(&address::without_secret(url))
 }
 
 /// The folder of a dependency on this machine: absolute, or from the chart on.

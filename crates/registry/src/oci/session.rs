@@ -51,12 +51,6 @@ pub(crate) struct Ask<'a> {
     pub(crate) bound: u64,
 }
 
-#[derive(Deserialize)]
-struct Token {
-    token: Option<SecretString>,
-    access_token: Option<SecretString>,
-}
-
 impl Session {
     pub(crate) fn new(credentials: Credentials, plain_http: bool) -> Self {
         Self {
@@ -207,59 +201,30 @@ impl Session {
             return Ok(token);
         }
         let own = format!("repository:{}:pull", ask.repository);
-        let scope = if scope.is_empty() {
-            own
-        } else {
-            scope.to_owned()
-        };
-        let basic;
-        let request = match &credential.refresh_token {
-            Some(refresh) => Request {
-                method: Method::POST,
-                form: Some(
-                    Serializer::new(String::new())
-                        .append_pair("grant_type", "refresh_token")
-                        .append_pair("refresh_token", refresh.expose_secret())
-                        .append_pair("service", service)
-                        .append_pair("client_id", "kzero")
-                        .append_pair("scope", &scope)
-                        .finish()
-                        .into(),
-                ),
-                ..Request::get(&place, "application/json", MAX_TOKEN)
+        let scope = if scope.is_empty() { &own } else { scope };
+        let form = exchange(&credential, service, scope);
+        let mut basic = None;
+        if form.is_none() {
+            add_query(&mut place, service, scope);
+            let password = credential.password;
+            basic = password.map(|password| Authorization::Basic(credential.username, password));
+        }
+        let request = Request {
+            method: if form.is_some() {
+                Method::POST
+            } else {
+                Method::GET
             },
-            None => {
-                let mut query = place.query_pairs_mut();
-                if !service.is_empty() {
-                    query.append_pair("service", service);
-                }
-                for scope in scope.split(' ') {
-                    query.append_pair("scope", scope);
-                }
-                drop(query);
-                basic = credential
-                    .password
-                    .map(|password| Authorization::Basic(credential.username.clone(), password));
-                Request {
-                    authorization: basic.as_ref(),
-                    ..Request::get(&place, "application/json", MAX_TOKEN)
-                }
-            }
+            authorization: basic.as_ref(),
+            form,
+            ..Request::get(&place, "application/json", MAX_TOKEN)
         };
         let method = request.method.clone();
         let answer = http.send(&request).await?;
         if answer.status != StatusCode::OK {
             return Err(complaint(&method, &place, &answer));
         }
-        let found: Option<Token> = serde_json::from_slice(&answer.body).ok();
-        let token = found.and_then(|token| {
-            let filled = |token: &SecretString| !token.expose_secret().is_empty();
-            token
-                .access_token
-                .filter(filled)
-                .or(token.token.filter(filled))
-        });
-        let token = token.ok_or_else(|| {
+        let token = token_in(&answer.body).ok_or_else(|| {
             Error::invalid(format!(
                 "{method} \"{}\": empty token returned",
                 shown(&place)
@@ -287,6 +252,43 @@ impl Session {
         };
         Error::new(error.kind(), format!("{error} ({note})"))
     }
+}
+
+/// The form that turns a refresh token into one for a scope, if there is such a token.
+fn exchange(credential: &Credential, service: &str, scope: &str) -> Option<SecretString> {
+    let refresh = credential.refresh_token.as_ref()?;
+    let form = Serializer::new(String::new())
+        .append_pair("grant_type", "refresh_token")
+        .append_pair("refresh_token", refresh.expose_secret())
+        .append_pair("service", service)
+        .append_pair("client_id", "kzero")
+        .append_pair("scope", scope)
+        .finish();
+    Some(form.into())
+}
+
+/// Says in an address for what a token is wanted.
+fn add_query(place: &mut Url, service: &str, scope: &str) {
+    let mut query = place.query_pairs_mut();
+    if !service.is_empty() {
+        query.append_pair("service", service);
+    }
+    for scope in scope.split(' ') {
+        query.append_pair("scope", scope);
+    }
+}
+
+/// The token in the answer of a token server.
+fn token_in(body: &[u8]) -> Option<SecretString> {
+    #[derive(Deserialize)]
+    struct Answer {
+        token: Option<SecretString>,
+        access_token: Option<SecretString>,
+    }
+    let answer: Answer = serde_json::from_slice(body).ok()?;
+    let filled = |token: &SecretString| !token.expose_secret().is_empty();
+    let other = answer.token.filter(filled);
+    answer.access_token.filter(filled).or(other)
 }
 
 /// An answer that is an error, in the words of registries' clients.

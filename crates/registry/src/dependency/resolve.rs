@@ -105,18 +105,10 @@ impl<'m, 'a> Manager<'m, 'a> {
             }
         }
         if missing.is_empty() {
-            return Ok(names);
+            Ok(names)
+        } else {
+            Err(no_repository(&missing))
         }
-        let mut text = format!(
-            "no repository definition for {}. Please add them via 'helm repo add'",
-            missing.join(", ")
-        );
-        if missing.iter().any(|name| {
-            !name.contains("//") && !name.starts_with('@') && !name.starts_with("alias:")
-        }) {
-            text.push_str("\nNote that repositories must be URLs or aliases. For example, to refer to the \"example\"\nrepository, use \"https://charts.example.com/\" or \"@example\" instead of\n\"example\". Don't forget to add the repo, too ('helm repo add').");
-        }
-        Err(Error::not_found(text))
     }
 
     /// Fetches the indexes of repositories that nobody has added. One that cannot be fetched is told of, and
@@ -318,6 +310,25 @@ impl<'m, 'a> Manager<'m, 'a> {
             .find(|found| !found.urls.is_empty() && constraint.check(found.parsed()));
         Ok(fits.map(|found| found.version.clone()))
     }
+}
+
+/// What is said of words that are no repositories.
+fn no_repository(words: &[String]) -> Error {
+    let mut text = format!(
+        "no repository definition for {}. Please add them via 'helm repo add'",
+        words.join(", ")
+    );
+    let is_word = |word: &String| {
+        !word.contains("//") && !word.starts_with('@') && !word.starts_with("alias:")
+    };
+    if words.iter().any(is_word) {
+        text.push_str(
+            "\nNote that repositories must be URLs or aliases. For example, to refer to the \"example\"\n\
+             repository, use \"https://charts.example.com/\" or \"@example\" instead of\n\
+             \"example\". Don't forget to add the repo, too ('helm repo add').",
+        );
+    }
+    Error::not_found(text)
 }
 
 /// The name that the index of an unmanaged repository goes by.

@@ -250,10 +250,9 @@ async fn what_cannot_be_resolved_is_told_in_helms_words_and_changes_nothing() {
         text("- {name: alpha, version: \"1\", repository: \"@none\"}\n").await,
         "no repository definition for @none. Please add them via 'helm repo add'\n"
     );
-    assert!(
-        text("- {name: alpha, version: \"1\", repository: stable}\n")
-            .await
-            .contains("\nNote that repositories must be URLs or aliases.")
+    assert_eq!(
+        text("- {name: alpha, version: \"1\", repository: stable}\n").await,
+        "no repository definition for stable. Please add them via 'helm repo add'\nNote that repositories must be URLs or aliases. For example, to refer to the \"example\"\nrepository, use \"https://charts.example.com/\" or \"@example\" instead of\n\"example\". Don't forget to add the repo, too ('helm repo add').\n"
     );
     assert_eq!(
         text("- {name: alpha, version: \"1\", repository: \"file://../none\"}\n").await,

@@ -11,7 +11,8 @@ use fixture::{Case, Fixture};
 use kzero_chart::load;
 use kzero_chart::manifest::{self, Manifests};
 use kzero_chart::render::{Capabilities, KubeVersion, Options, Prepared, Release, Rendered};
-use kzero_gotmpl::Still;
+use kzero_gotmpl::{Limits, Still};
+use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::golden;
@@ -257,4 +258,114 @@ fn fresh_random_charts_render_as_by_helm() {
     let text = std::fs::read_to_string(path).unwrap();
     let rows = text.lines().skip(1).map(serde_json::from_str);
     replay(&rows.collect::<Result<Vec<Value>, _>>().unwrap());
+}
+
+/// Pieces that templates of charts are made of, whole and broken.
+fn piece() -> impl Strategy<Value = String> {
+    const PIECES: &[&str] = &[
+        "{{ ",
+        " }}",
+        "{{- ",
+        " -}}",
+        "{{",
+        "}}",
+        "include \"h\" ",
+        "tpl ",
+        "toYaml ",
+        "fromYaml ",
+        "toToml ",
+        "fromToml ",
+        "toJson ",
+        "fromJson ",
+        ".Values",
+        ".Values.a",
+        ".Values.s",
+        " .",
+        " $",
+        ".Files",
+        ".Files.Glob ",
+        ".Files.Get ",
+        "\"**\"",
+        "\"{a,[!b]\"",
+        "\"f.txt\"",
+        ".Chart",
+        ".Capabilities",
+        ".Release",
+        ".Subcharts",
+        ".Template",
+        " | ",
+        "range ",
+        "if ",
+        "with ",
+        "end",
+        "else",
+        "define \"h\"",
+        "template \"h\" ",
+        "set .Values \"a\" ",
+        "required \"x\" ",
+        "lookup \"v1\" \"A\" \"\" \"\"",
+        "fail \"x\"",
+        "nindent 2",
+        "quote",
+        "(",
+        ")",
+        "\n",
+        "---\n",
+        "a: ",
+        "- ",
+        "kind: A\n",
+        "1",
+        "\"\"",
+        "nil",
+        "/*",
+        "*/",
+        "$x := ",
+        "$x",
+        "<no value>",
+        "é",
+        "\u{feff}",
+        "\r\n",
+        "#",
+        "\t",
+        "{",
+        "[",
+        "helm.sh/hook",
+    ];
+    prop::sample::select(PIECES).prop_map(str::to_owned)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn no_chart_makes_rendering_panic(
+        template in prop::collection::vec(piece(), 0..30),
+        helper in prop::collection::vec(piece(), 0..12),
+        values in "(a|s|sub|global|b): (1|x|null|\\{\\}|\\[1\\]|\\{a: \\{b: 1\\}\\}|\\{sub: null\\})\n",
+        set in "[absu.\\[\\]0-9=,{}]{0,20}",
+    ) {
+        let text = format!(
+            "-- values.yaml --\n{values}-- f.txt --\nx\n-- templates/_h.tpl --\n{}\n-- charts/sub/Chart.yaml --\n\
+             {{name: sub, version: 1.0.0}}\n-- charts/sub/values.yaml --\n{values}-- charts/sub/templates/a.yaml --\nkind: B\n\
+             -- each one --\n{}\n",
+            helper.concat(),
+            template.concat()
+        );
+        let fixture = Fixture::parse(&text);
+        let case = fixture.case("one");
+        let chart = load::files(fixture.chart(case)).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let mut values = Map::new();
+        let _ = kzero_chart::values::set::set(&mut values, &set);
+        if let Ok(prepared) = Prepared::new(&chart, &values) {
+            let release = Release::install("rel", "space");
+            let options = Options {
+                limits: Limits { depth: 50, steps: 20_000, memory: 8 << 20 },
+                ..Options::default()
+            };
+            let capabilities = Capabilities::default();
+            if let Ok(rendered) = prepared.render(&release, &capabilities, &Still::new(0, 0), &options) {
+                let _ = manifest::sort(&rendered.files);
+            }
+        }
+    }
 }

@@ -228,22 +228,10 @@ fn lock_of(file: &File, budget: &mut Budget) -> Result<Option<Lock>, LoadError> 
 }
 
 fn values_of(file: &File, budget: &mut Budget) -> Result<Map<String, Value>, LoadError> {
-    let found = decode_for(&file.data, &Target::Any, &mut budget.nodes)
+    decode_for(&file.data, &Target::Any, &mut budget.nodes)
         .map_err(|error| format!("error converting YAML to JSON: {error}"))
-        .and_then(|value| {
-            let kind = match value {
-                Value::Object(map) => return Ok(map),
-                Value::Null => return Ok(Map::new()),
-                Value::Bool(_) => "bool",
-                Value::Number(_) => "number",
-                Value::String(_) => "string",
-                Value::Array(_) => "array",
-            };
-            Err(format!(
-                "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
-            ))
-        });
-    found.map_err(|error| in_file(&file.name, &error))
+        .and_then(|value| crate::values::table(value, "map[string]interface {}"))
+        .map_err(|error| in_file(&file.name, &error))
 }
 
 /// Reads a file over the metadata.

@@ -338,8 +338,9 @@ pub(crate) fn quote(out: &mut Vec<u8>, text: &[u8], ascii: bool) {
     out.push(b'"');
 }
 
-/// The quoted form as text, for messages.
-pub(crate) fn quoted(text: &[u8]) -> String {
+/// A text in quotes, as Go's `%q` has it, for messages.
+#[must_use]
+pub fn quoted(text: &[u8]) -> String {
     let mut out = Vec::with_capacity(text.len() + 2);
     quote(&mut out, text, false);
     String::from_utf8_lossy(&out).into_owned()

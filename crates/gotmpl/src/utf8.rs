@@ -153,7 +153,7 @@ pub(crate) fn is_space(c: char) -> bool {
 }
 
 /// `unicode.IsPrint`: letters, marks, numbers, punctuation, symbols and the ASCII space.
-pub(crate) fn is_print(c: char) -> bool {
+pub fn is_print(c: char) -> bool {
     if c.is_ascii() {
         return matches!(c, ' '..='~');
     }

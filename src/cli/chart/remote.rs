@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kzero_cluster::Budget;
 use kzero_registry::{Access, Client};
 
 use super::source::settings;
@@ -22,12 +23,10 @@ pub(super) fn get(app: &App, address: &str, time: Duration) -> Result<Vec<u8>, S
     let access = Access::default();
     let client = Client::new(&settings, &access, app);
     let runtime = runtime().map_err(|failure| failure.text().to_owned())?;
-    match runtime.block_on(async { tokio::time::timeout(time, client.get(address)).await }) {
+    let budget = Budget::new(format!("fetch of {address}"), time);
+    match runtime.block_on(budget.run(client.get(address))) {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err(format!(
-            "{address} did not answer within {} s",
-            time.as_secs()
-        )),
+        Err(expired) => Err(expired.to_string()),
     }
 }

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::time::Duration;
 
 use clap::Args;
-use kzero_chart::{values, yaml};
+use kzero_chart::values;
 use serde_json::{Map, Value};
 
 use super::remote;
@@ -49,7 +49,7 @@ impl ValueFlags {
         for path in comma_separated(&self.files)? {
             let bytes = read(&path, app)?;
             let file =
-                values_file(&bytes).map_err(|error| format!("failed to parse {path}: {error}"))?;
+                values::read(&bytes).map_err(|error| format!("failed to parse {path}: {error}"))?;
             values::merge_files(&mut base, file);
         }
         for text in &self.set_json {
@@ -78,23 +78,6 @@ impl ValueFlags {
         }
         Ok(base)
     }
-}
-
-/// What a values file holds; nothing at all is an empty table.
-fn values_file(bytes: &[u8]) -> Result<Map<String, Value>, String> {
-    let value = yaml::decode_bytes(bytes)
-        .map_err(|error| format!("error converting YAML to JSON: {error}"))?;
-    let kind = match value {
-        Value::Object(map) => return Ok(map),
-        Value::Null => return Ok(Map::new()),
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-    };
-    Err(format!(
-        "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
-    ))
 }
 
 /// Reads a file of a flag; `-` is standard input, and an address is fetched.

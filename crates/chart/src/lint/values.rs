@@ -6,6 +6,7 @@ use super::Report;
 use super::source::Source;
 use crate::convert;
 use crate::schema::{Fetch, validate_one};
+use crate::values::table;
 use crate::values::{Nulls, merge_tables};
 use crate::yaml;
 
@@ -35,17 +36,7 @@ pub(super) fn check(
 fn parse(bytes: &[u8]) -> Result<Map<String, Value>, String> {
     let value = yaml::decode_bytes(bytes)
         .map_err(|error| format!("error converting YAML to JSON: {error}"))?;
-    let kind = match value {
-        Value::Object(map) => return Ok(map),
-        Value::Null => return Ok(Map::new()),
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-    };
-    Err(format!(
-        "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into Go value of type chartutil.Values"
-    ))
+    table(value, "chartutil.Values")
 }
 
 /// Whether values over those of the file fit the schema beside it. Those of charts within are not looked at.

@@ -1,5 +1,7 @@
 //! Addresses of schemas, and pointers into them.
 
+use std::rc::Rc;
+
 use kzero_gotmpl::golang::{Address, escape_path, unescape_path};
 use referencing::{Uri, UriRef};
 use serde_json::Value;
@@ -9,7 +11,7 @@ use crate::quote::quoted;
 /// Where a schema is: the address of its document, and a JSON pointer into it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Place {
-    pub(super) url: String,
+    pub(super) url: Rc<str>,
     pub(super) pointer: String,
 }
 
@@ -26,7 +28,7 @@ impl Place {
             push(&mut pointer, token);
         }
         Self {
-            url: self.url.clone(),
+            url: Rc::clone(&self.url),
             pointer,
         }
     }

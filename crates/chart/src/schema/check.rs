@@ -136,11 +136,7 @@ impl<'s> Scope<'s> {
         while let Some(outer) = scope.outer {
             let mut part = String::new();
             if scope.keyword.is_empty() {
-                let location = |id| {
-                    program
-                        .get(id)
-                        .map_or("", |schema| schema.location.as_str())
-                };
+                let location = |id| program.get(id).map_or_else(String::new, Schema::location);
                 let (inner, outer) = (location(scope.schema), location(outer.schema));
                 part.push_str(inner.get(outer.len()..).unwrap_or_default());
             } else {
@@ -295,7 +291,8 @@ impl<'p, 'v> Checker<'p, 'v> {
     /// The schema of schemas that a part of a schema asks for itself.
     fn other_dialect(&self, schema: Id, meta: Option<Id>) -> Option<Id> {
         let resources = self.resources?;
-        if meta != Some(schema) {
+        // Nearly all schemas are one resource, the top.
+        if meta != Some(schema) || resources.len() < 2 && !self.path.is_empty() {
             return None;
         }
         resources.get(&self.pointer()).copied()
@@ -343,7 +340,7 @@ impl<'p, 'v> Checker<'p, 'v> {
             let program = self.program;
             let cycle = || {
                 let (inner, outer) = (frame.scope.keywords(program), outer.keywords(program));
-                let url = quoted(&schema.location);
+                let url = quoted(&schema.location());
                 format!("both {inner} and {outer} resolve to {url} causing reference cycle")
             };
             return self.said(quiet, cycle).map(Some);

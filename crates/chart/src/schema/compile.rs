@@ -15,7 +15,7 @@ use super::draft::{DRAFTS, Dialect, Draft, LATEST};
 use super::fault::lines;
 use super::format::Format;
 use super::number::Decimal;
-use super::program::{Bound, Dependency, Id, Items, Named, Program, Rest, Schema, Types};
+use super::program::{Bound, COMPOSED, Dependency, Id, Items, Named, Program, Rest, Schema, Types};
 use super::source::Source;
 use super::{Fetch, NoFetch};
 use crate::quote::quoted;
@@ -67,8 +67,11 @@ impl MetaSchemas {
         let known = dialect.draft.vocabularies().iter();
         let known = known.filter(|name| names.iter().any(|asked| asked == *name));
         let program = program.to_mut();
-        let location = "urn:mem:metaschema".to_owned();
-        let mut schema = Schema::new(dialect.draft, location, Id(0));
+        let place = Place {
+            url: COMPOSED.into(),
+            pointer: String::new(),
+        };
+        let mut schema = Schema::new(dialect.draft, Rc::new(place), Id(0));
         schema.all_of = known
             .filter_map(|name| self.vocabularies.get(&(dialect.draft, *name)).copied())
             .collect();
@@ -102,9 +105,9 @@ struct Compiler<'f> {
     source: Source<'f>,
     documents: HashMap<String, Document>,
     program: Program,
-    ids: HashMap<Place, Id>,
+    ids: HashMap<Rc<Place>, Id>,
     /// The places of the schemas, in their order.
-    places: Vec<Place>,
+    places: Vec<Rc<Place>>,
     patterns: HashMap<String, Rc<Pattern>>,
     large_patterns: usize,
     /// Whether `format` is a rule in all drafts.
@@ -169,15 +172,16 @@ impl<'f> Compiler<'f> {
         if let Some(id) = self.ids.get(&place) {
             return *id;
         }
-        let id = self
-            .program
-            .add(Schema::new(LATEST, place.shown(), Id(self.places.len())));
-        self.places.push(place.clone());
+        let place = Rc::new(place);
+        let next = Id(self.places.len());
+        let schema = Schema::new(LATEST, Rc::clone(&place), next);
+        let id = self.program.add(schema);
+        self.places.push(Rc::clone(&place));
         self.ids.insert(place, id);
         id
     }
 
-    fn compile_at(&mut self, place: &Place, id: Id) -> Result<(), String> {
+    fn compile_at(&mut self, place: &Rc<Place>, id: Id) -> Result<(), String> {
         self.ensure(place)?;
         let document = self.document(&place.url)?;
         let value = Rc::clone(&document.value);
@@ -186,16 +190,16 @@ impl<'f> Compiler<'f> {
             .cloned()
             .ok_or_else(|| format!("{} is in no resource", quoted(&place.shown())))?;
         let base = Place {
-            url: place.url.clone(),
+            url: Rc::clone(&place.url),
             pointer: resource.pointer.clone(),
         };
-        let mut schema = Schema::new(resource.dialect.draft, place.shown(), id);
+        let mut schema = Schema::new(resource.dialect.draft, Rc::clone(place), id);
         schema.resource = self.enqueue(base.clone());
-        if schema.draft >= Draft::Of2020 && base == *place {
+        if schema.draft >= Draft::Of2020 && base == **place {
             for name in &resource.dynamic {
                 if let Some(pointer) = resource.anchors.get(name) {
                     let target = Place {
-                        url: place.url.clone(),
+                        url: Rc::clone(&place.url),
                         pointer: pointer.clone(),
                     };
                     let target = self.enqueue(target);
@@ -230,7 +234,7 @@ impl<'f> Compiler<'f> {
             return Ok(());
         }
         // Out of the map for as long as the source is needed beside it.
-        let Some(mut document) = self.documents.remove(&place.url) else {
+        let Some(mut document) = self.documents.remove(&*place.url) else {
             return Ok(());
         };
         let root = Rc::clone(&document.value);
@@ -239,7 +243,7 @@ impl<'f> Compiler<'f> {
         if self.checks {
             check_document(&document, value, &place.pointer)?;
         }
-        self.documents.insert(place.url.clone(), document);
+        self.documents.insert(place.url.to_string(), document);
         Ok(())
     }
 
@@ -283,11 +287,11 @@ fn check_document(document: &Document, value: &Value, pointer: &str) -> Result<(
             return Ok(());
         };
         let place = super::address::shown(&document.url, pointer);
-        let location = program.get(meta).map(|schema| schema.location.as_str());
+        let location = program.get(meta).map(Schema::location);
         Err(format!(
             "{} is not valid against metaschema: {}{}",
             quoted(&place),
-            super::headline(location.unwrap_or_default()),
+            super::headline(&location.unwrap_or_default()),
             lines(&faults)
         ))
     })

@@ -1,11 +1,11 @@
 //! Documents of schemas: which of their parts have an address or a name of their own.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-use super::address::{Place, join, split, split_decoded};
+use super::address::{Place, join, shown, split, split_decoded};
 use super::draft::{Dialect, Draft};
 use super::source::Source;
 use crate::quote::quoted;
@@ -25,13 +25,13 @@ pub(super) struct Resource {
 /// A document, and what is known of it so far.
 #[derive(Debug, Clone)]
 pub(super) struct Document {
-    pub(super) url: String,
+    pub(super) url: Rc<str>,
     pub(super) value: Rc<Value>,
-    pub(super) resources: BTreeMap<String, Resource>,
+    pub(super) resources: BTreeMap<String, Rc<Resource>>,
     /// The pointers of resources by their addresses.
     pointers: HashMap<String, String>,
     /// The pointers of schemas that were gone through.
-    seen: BTreeSet<String>,
+    seen: HashSet<String>,
 }
 
 impl Document {
@@ -43,11 +43,11 @@ impl Document {
         source: &mut Source<'_>,
     ) -> Result<Self, String> {
         let mut document = Self {
-            url: url.to_owned(),
+            url: url.into(),
             value: Rc::clone(value),
             resources: BTreeMap::new(),
             pointers: HashMap::new(),
-            seen: BTreeSet::new(),
+            seen: HashSet::new(),
         };
         document.collect(value, url, String::new(), fallback, source)?;
         Ok(document)
@@ -72,7 +72,7 @@ impl Document {
     }
 
     /// The innermost resource that a pointer is in.
-    pub(super) fn resource(&self, pointer: &str) -> Option<&Resource> {
+    pub(super) fn resource(&self, pointer: &str) -> Option<&Rc<Resource>> {
         let mut pointer = pointer;
         loop {
             if let Some(found) = self.resources.get(pointer) {
@@ -85,7 +85,7 @@ impl Document {
 
     /// Where a reference leads to in this document, if it is in it at all.
     pub(super) fn resolve(&self, url: &str, fragment: &str) -> Option<Result<Place, String>> {
-        let resource = if url == self.url {
+        let resource = if *url == *self.url {
             self.resources.get("")
         } else {
             self.by_id(url)
@@ -107,27 +107,23 @@ impl Document {
         } else {
             let found = resource.anchors.get(fragment);
             found.cloned().ok_or_else(|| {
-                let reference = super::address::shown(&resource.id, fragment);
+                let reference = shown(&resource.id, fragment);
                 let (reference, url) = (quoted(&reference), quoted(&self.url));
                 format!("anchor in {reference} not found in schema {url}")
             })?
         };
         Ok(Place {
-            url: self.url.clone(),
+            url: Rc::clone(&self.url),
             pointer,
         })
     }
 
-    fn by_id(&self, id: &str) -> Option<&Resource> {
+    fn by_id(&self, id: &str) -> Option<&Rc<Resource>> {
         self.resources.get(self.pointers.get(id)?)
     }
 
     fn place(&self, pointer: &str) -> String {
-        let place = Place {
-            url: self.url.clone(),
-            pointer: pointer.to_owned(),
-        };
-        quoted(&place.shown())
+        quoted(&shown(&self.url, pointer))
     }
 
     fn collect(
@@ -160,7 +156,7 @@ impl Document {
             dynamic: Vec::new(),
         };
         self.pointers.insert(id.to_owned(), pointer.clone());
-        self.resources.insert(pointer, resource);
+        self.resources.insert(pointer, Rc::new(resource));
     }
 
     fn collect_object(
@@ -172,12 +168,14 @@ impl Document {
         source: &mut Source<'_>,
     ) -> Result<(), String> {
         let name = schema.get("$schema").and_then(Value::as_str);
-        let place = Place {
-            url: self.url.clone(),
-            pointer: pointer.to_owned(),
-        };
         let named = match name {
-            Some(name) => source.draft(name, &place, fallback.draft)?,
+            Some(name) => {
+                let place = Place {
+                    url: Rc::clone(&self.url),
+                    pointer: pointer.to_owned(),
+                };
+                source.draft(name, place, fallback.draft)?
+            }
             None => fallback.draft,
         };
         let mut id = named.id(schema);
@@ -233,13 +231,13 @@ impl Document {
         base: &str,
         pointer: &str,
     ) -> Result<Dialect, String> {
-        let place = self.place(pointer);
-        let url = self.url.clone();
+        let url = Rc::clone(&self.url);
+        let place = || quoted(&shown(&url, pointer));
         let resource = self
             .pointers
             .get(base)
             .and_then(|pointer| self.resources.get_mut(pointer))
-            .ok_or_else(|| format!("{place} is in no resource"))?;
+            .ok_or_else(|| format!("{} is in no resource", place()))?;
         let dialect = resource.dialect.clone();
         let text = |keyword: &str| schema.get(keyword).and_then(Value::as_str);
         let mut names = Vec::new();
@@ -248,8 +246,8 @@ impl Document {
                 return Ok(dialect);
             }
             if let Some(id) = text(dialect.draft.id_keyword()) {
-                let (_, fragment) =
-                    split_decoded(id).map_err(|_| format!("error in parsing anchor at {place}"))?;
+                let (_, fragment) = split_decoded(id)
+                    .map_err(|_| format!("error in parsing anchor at {}", place()))?;
                 if !fragment.is_empty() && !fragment.starts_with('/') {
                     names.push(fragment);
                 }
@@ -261,7 +259,7 @@ impl Document {
             && let Some(name) = text("$dynamicAnchor")
         {
             names.push(name.to_owned());
-            resource.dynamic.push(name.to_owned());
+            Rc::make_mut(resource).dynamic.push(name.to_owned());
         }
         for name in names {
             match resource.anchors.get(&name) {
@@ -274,7 +272,9 @@ impl Document {
                         quoted(pointer)
                     ));
                 }
-                _ => resource.anchors.insert(name, pointer.to_owned()),
+                _ => Rc::make_mut(resource)
+                    .anchors
+                    .insert(name, pointer.to_owned()),
             };
         }
         Ok(dialect)

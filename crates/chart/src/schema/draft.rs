@@ -1,6 +1,5 @@
 //! The drafts of JSON schema, and the schemas of schemas.
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use referencing::meta;
@@ -172,8 +171,8 @@ impl Draft {
         self,
         schema: &'v Map<String, Value>,
         pointer: &str,
-    ) -> BTreeMap<String, &'v Value> {
-        let mut found = BTreeMap::new();
+    ) -> Vec<(String, &'v Value)> {
+        let mut found = Vec::new();
         for (since, keyword, holds) in KEYWORDS {
             let Some(value) = schema.get(*keyword).filter(|_| *since <= self) else {
                 continue;
@@ -182,7 +181,7 @@ impl Draft {
             push(&mut base, keyword);
             match (holds, value) {
                 (Holds::One, value) => {
-                    found.insert(base, value);
+                    found.push((base, value));
                 }
                 (Holds::Items, Value::Array(items)) => {
                     let items = items.iter().enumerate();
@@ -192,7 +191,7 @@ impl Draft {
                     for (key, value) in entries {
                         let mut pointer = base.clone();
                         push(&mut pointer, key);
-                        found.insert(pointer, value);
+                        found.push((pointer, value));
                     }
                 }
                 _ => {}

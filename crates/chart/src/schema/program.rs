@@ -6,6 +6,7 @@ use std::rc::Rc;
 use kzero_gotmpl::golang::Pattern;
 use serde_json::Value;
 
+use super::address::Place;
 use super::draft::Draft;
 use super::format::Format;
 use super::number::Decimal;
@@ -13,6 +14,9 @@ use super::number::Decimal;
 /// Which schema of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Id(pub(super) usize);
+
+/// The address of schemas that are put together from vocabularies.
+pub(super) const COMPOSED: &str = "urn:mem:metaschema";
 
 /// Schemas that refer to each other.
 #[derive(Debug, Default, Clone)]
@@ -131,8 +135,8 @@ pub(super) struct Bound {
 #[derive(Debug, Clone)]
 pub(super) struct Schema {
     pub(super) draft: Draft,
-    /// Where it is, as messages show it.
-    pub(super) location: String,
+    /// Where it is.
+    pub(super) place: Rc<Place>,
     /// The schema with an address of its own that it is in.
     pub(super) resource: Id,
     /// On those: what dynamic references may find in them.
@@ -195,10 +199,10 @@ pub(super) struct Schema {
 
 impl Schema {
     /// A schema without rules.
-    pub(super) fn new(draft: Draft, location: String, resource: Id) -> Self {
+    pub(super) fn new(draft: Draft, place: Rc<Place>, resource: Id) -> Self {
         Self {
             draft,
-            location,
+            place,
             resource,
             dynamic_anchors: BTreeMap::new(),
             dynamic_anchor: String::new(),
@@ -249,6 +253,14 @@ impl Schema {
             exclusive_maximum: None,
             multiple_of: None,
         }
+    }
+
+    /// Where it is, as messages show it.
+    pub(super) fn location(&self) -> String {
+        if *self.place.url == *COMPOSED {
+            return COMPOSED.to_owned();
+        }
+        self.place.shown()
     }
 
     /// Whether no property of a value is left for `unevaluatedProperties`.

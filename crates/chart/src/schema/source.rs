@@ -89,11 +89,11 @@ impl<'f> Source<'f> {
     pub(super) fn draft(
         &mut self,
         name: &str,
-        place: &Place,
+        place: Place,
         fallback: Draft,
     ) -> Result<Draft, String> {
         let mut name = name.to_owned();
-        let mut place = place.clone();
+        let mut place = place;
         let mut passed: Vec<String> = Vec::new();
         loop {
             if let Some(draft) = Draft::of(&name) {
@@ -103,7 +103,7 @@ impl<'f> Source<'f> {
             Address::parse(&url).map_err(|error| {
                 format!("invalid $schema in {}: {error}", quoted(&place.shown()))
             })?;
-            if place.pointer.is_empty() && place.url == url {
+            if place.pointer.is_empty() && *place.url == url {
                 return Err(format!("draft {} is not supported", quoted(&url)));
             }
             if passed.contains(&url) {
@@ -117,7 +117,7 @@ impl<'f> Source<'f> {
                 None => return Ok(fallback),
             }
             place = Place {
-                url,
+                url: url.into(),
                 pointer: String::new(),
             };
         }

@@ -7,17 +7,23 @@ import (
 	"strings"
 )
 
-// Random charts, a row each: {"text", "cases"}. Half of them are about templates, each with many small ones; half about values of charts in charts.
+// Random charts, a row each: {"text", "cases"}. A third is about templates, each with many small ones; a third about
+// values of charts in charts; and a third about documents in files.
 func random(seed, count int) []map[string]any {
 	rows := []map[string]any{}
 	for at := range count {
 		g := &generator{Rand: rand.New(rand.NewSource(int64(seed + at)))}
-		text := g.templates()
-		if at%2 == 1 {
+		var text string
+		switch at % 3 {
+		case 0:
+			text = g.templates()
+		case 1:
 			text = g.values()
+		case 2:
+			text = g.documents()
 		}
 		fixture := parse(text)
-		fixture.filesOnly = at%2 == 0
+		fixture.filesOnly = at%3 == 0
 		cases := []map[string]any{}
 		for _, one := range fixture.cases {
 			row := fixture.run(one)
@@ -498,4 +504,64 @@ func (g *generator) table(depth int, indent string) string {
 		return "{}\n"
 	}
 	return out.String()
+}
+
+// Files of documents, one chart each and one of several.
+func (g *generator) documents() string {
+	var out strings.Builder
+	out.WriteString("case all\n")
+	for _, name := range []string{"a.yaml", "b.yaml", "deep/a.yaml", "_c.yaml", "z.txt"} {
+		if g.chance(60) {
+			fmt.Fprintf(&out, "-- templates/%s%s --\n%s", name, g.pick("", "", "", " [crlf]", " [nonl]", " [bom]"), g.file(false))
+		}
+	}
+	if g.chance(40) {
+		fmt.Fprintf(&out, "-- charts/sub/Chart.yaml --\n{name: sub, version: 1.0.0}\n-- charts/sub/templates/a.yaml --\n%s", g.file(false))
+	}
+	for at := range 12 {
+		fmt.Fprintf(&out, "-- each %d%s --\n%s", at, g.pick("", "", "", " [crlf]", " [nonl]", " [bom]"), g.file(g.chance(40)))
+	}
+	return out.String()
+}
+
+func (g *generator) file(broken bool) string {
+	var out strings.Builder
+	for range 1 + g.Intn(4) {
+		if broken {
+			out.WriteString(g.pick("", "---\n---\n", "----\n", " ---\n"))
+		}
+		out.WriteString(g.pick("---\n", "---\n", "---\n", "--- \n", "--- # c\n", "\n---\n\n", "---\t\n"))
+		switch g.Intn(9) {
+		case 0:
+			out.WriteString(g.pick("# comment\n", "\n", "   \n", "{}\n", "null\n", "~\n", "...\n"))
+		case 1:
+			if broken {
+				out.WriteString(g.pick("text\n", "- a\n", "a: b: c\n", "a: [\n", "kind: [A]\n", "metadata: x\n", "metadata: {name: {a: 1}}\n", "metadata: {annotations: [a]}\n", "metadata: {annotations: {a: {b: c}}}\n", "a:\n\tb: 1\n", "apiVersion: {}\n", "1: 2\n", "\"unclosed\n", "*x\n", "%x\n", "@\n", "kind: A\n kind: B\n", "{{ \"kind: C\" }}\n", "? [a]\n: b\n"))
+			}
+		default:
+			out.WriteString(g.document())
+		}
+	}
+	return out.String()
+}
+
+func (g *generator) document() string {
+	kind := g.pick("ConfigMap", "Secret", "Service", "Deployment", "Job", "Foo", "bar", "Namespace", "ClusterRole", "", "5", "null", "\"Pod\"", "APIService")
+	text := fmt.Sprintf("%skind: %s%s\n", g.pick("apiVersion: v1\n", "", "# head\n", "apiVersion: 1\n"), kind, g.pick("", " # c", "  "))
+	if g.chance(20) {
+		return text + g.pick("data: |\n  a\n  ---\n  b\n", "data:\n- a\n", "text: \"---\"\n", "x: >-\n  a\n\n  b\n", "m: {<<: {a: 1}}\n", "a: &x 1\nb: *x\n", "nothing: <no value>\n")
+	}
+	text += "metadata:\n  name: " + g.pick("a", "b", "\"x y\"", "1", "true", "null", "é", "0x1f", "1e3") + "\n"
+	if g.chance(50) {
+		text += "  annotations:\n"
+		for range 1 + g.Intn(3) {
+			text += "    " + g.pick(
+				"helm.sh/hook: "+g.pick("pre-install", "test", "\"pre-install,post-install\"", "\"nope\"", "\" POST-UPGRADE \"", "\"\"", "null", "1", "test-success", "\"pre-install,,\"", "pre-delete", "yes"),
+				"helm.sh/hook-weight: "+g.pick("\"5\"", "5", "-3", "\"x\"", "\"+1\"", "1.5", "\" 2\"", "0x10", "\"0x10\"", "1e2", "\"1_0\"", "null", "010"),
+				"helm.sh/hook-delete-policy: "+g.pick("before-hook-creation", "\"hook-succeeded, hook-failed\"", "\"Other\"", "\"\"", "\",\""),
+				"helm.sh/hook-output-log-policy: hook-failed",
+				"helm.sh/resource-policy: keep", "other: true", "n: 1.0", "e:", "f: 123456789012") + "\n"
+		}
+	}
+	return text
 }

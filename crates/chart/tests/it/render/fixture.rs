@@ -86,7 +86,7 @@ impl Fixture {
             body = match mark {
                 "[crlf]" => body.replace('\n', "\r\n"),
                 "[bom]" => format!("\u{feff}{body}"),
-                "[nonl]" => body.trim_end_matches('\n').to_owned(),
+                "[nonl]" => body.strip_suffix('\n').unwrap_or(&body).to_owned(),
                 other => panic!("{other}"),
             };
             name = rest;

@@ -3,7 +3,7 @@
 //! Duty: the only place that knows both. Integers of JSON are those of `--set` and become `int64`, doubles
 //! stay doubles, as Go's values are typed.
 
-use kzero_gotmpl::{List, Map, Str, Value, format as go_format};
+use kzero_gotmpl::{FuncError, List, Map, Str, Value, format as go_format};
 use serde_json::{Map as Object, Number, Value as Json};
 
 /// Values that nest deeper hold themselves, or might as well.
@@ -35,17 +35,17 @@ pub(crate) fn table(map: &Object<String, Json>) -> Map {
 ///
 /// # Errors
 ///
-/// The value holds what JSON cannot, holds itself, or is too large.
-pub(crate) fn to_json(value: &Value, bound: &mut usize) -> Result<Json, String> {
+/// The value holds what JSON cannot; or, as a limit, it holds itself or is too large.
+pub(crate) fn to_json(value: &Value, bound: &mut usize) -> Result<Json, FuncError> {
     json_of(value, 0, bound)
 }
 
 /// What a value costs at least.
 const COST: usize = 16;
 
-fn json_of(value: &Value, depth: usize, bound: &mut usize) -> Result<Json, String> {
+fn json_of(value: &Value, depth: usize, bound: &mut usize) -> Result<Json, FuncError> {
     if depth > MAX_DEPTH {
-        return Err("json: the value is nested too deeply".to_owned());
+        return Err(FuncError::limit("json: the value is nested too deeply"));
     }
     let size = match value {
         Value::String(text) | Value::Bytes(text) => text.len() + COST,
@@ -53,7 +53,7 @@ fn json_of(value: &Value, depth: usize, bound: &mut usize) -> Result<Json, Strin
     };
     *bound = bound
         .checked_sub(size)
-        .ok_or("json: the value is too large")?;
+        .ok_or_else(|| FuncError::limit("json: the value is too large"))?;
     Ok(match value {
         Value::Nil => Json::Null,
         Value::Bool(value) => Json::Bool(*value),
@@ -61,10 +61,13 @@ fn json_of(value: &Value, depth: usize, bound: &mut usize) -> Result<Json, Strin
         Value::Uint8(whole) => Json::from(*whole),
         Value::Uint64(whole) => Json::from(*whole),
         Value::Float(value) => Number::from_f64(*value).map_or_else(
-            || Err(format!("json: unsupported value: {}", infinite(*value))),
+            || {
+                let shown = infinite(*value);
+                Err(FuncError::new(format!("json: unsupported value: {shown}")))
+            },
             |number| Ok(Json::Number(number)),
         )?,
-        Value::Complex(..) => return Err("json: unsupported type: complex128".to_owned()),
+        Value::Complex(..) => return Err(FuncError::new("json: unsupported type: complex128")),
         Value::String(text) => Json::String(text.to_text().into_owned()),
         Value::Bytes(bytes) => {
             use base64::Engine;
@@ -76,7 +79,7 @@ fn json_of(value: &Value, depth: usize, bound: &mut usize) -> Result<Json, Strin
             let items = list.items();
             let mut nested = || {
                 let one = |item| json_of(item, depth + 1, bound);
-                items.iter().map(one).collect::<Result<_, String>>()
+                items.iter().map(one).collect::<Result<_, FuncError>>()
             };
             Json::Array(deep(&mut nested)?)
         }
@@ -89,13 +92,16 @@ fn json_of(value: &Value, depth: usize, bound: &mut usize) -> Result<Json, Strin
                         json_of(value, depth + 1, bound)?,
                     ))
                 };
-                entries.iter().map(entry).collect::<Result<_, String>>()
+                entries.iter().map(entry).collect::<Result<_, FuncError>>()
             };
             Json::Object(deep(&mut nested)?)
         }
         Value::Object(object) => match object.json() {
             Some(inner) => json_of(&inner, depth + 1, bound)?,
-            None => return Err(format!("json: unsupported type: {}", object.type_name())),
+            None => {
+                let name = object.type_name();
+                return Err(FuncError::new(format!("json: unsupported type: {name}")));
+            }
         },
     })
 }

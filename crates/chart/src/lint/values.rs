@@ -57,7 +57,8 @@ fn fits(
     let (over, under) = (convert::table(values), convert::table(&own));
     drop(own);
     merge_tables(&over, &under, Nulls::Delete, notes);
-    match convert::to_json(&kzero_gotmpl::Value::Map(over), &mut { usize::MAX })? {
+    let all = convert::to_json(&kzero_gotmpl::Value::Map(over), &mut { usize::MAX });
+    match all.map_err(|error| error.message())? {
         Value::Object(all) => validate_one(&all, &schema, fetch),
         _ => Ok(()),
     }

@@ -218,7 +218,7 @@ const TABLE: &[FuncDef] = &[
         rest: None,
         call: |cx, arguments| {
             let value = arguments.first().unwrap_or(&Value::Nil);
-            Ok(Value::from(to_yaml_text(cx, value).unwrap_or_default()))
+            or_nothing(to_yaml_text(cx, value))
         },
     },
     FuncDef {
@@ -228,9 +228,9 @@ const TABLE: &[FuncDef] = &[
         call: |cx, arguments| {
             let value = arguments.first().unwrap_or(&Value::Nil);
             let json = convert::to_json(value, &mut MAX_TEXT.clone());
-            let text = json.map_or_else(|_| String::new(), |json| yaml::encode_pretty(&json));
-            cx.spend(text.len() / 100)?;
-            Ok(Value::from(text))
+            let text = json.map(|json| yaml::encode_pretty(&json));
+            cx.spend(text.as_ref().map_or(0, |text| text.len() / 100))?;
+            or_nothing(text)
         },
     },
     FuncDef {
@@ -242,11 +242,20 @@ const TABLE: &[FuncDef] = &[
 ];
 
 /// A value as YAML without a newline at the end.
-pub(super) fn to_yaml_text(cx: &mut Cx<'_>, value: &Value) -> Result<String, String> {
+pub(super) fn to_yaml_text(cx: &mut Cx<'_>, value: &Value) -> Result<String, FuncError> {
     let json = convert::to_json(value, &mut MAX_TEXT.clone())?;
-    let text = yaml::encode(&json).map_err(|error| error.to_string())?;
-    cx.spend(text.len() / 50).map_err(|error| error.message())?;
+    let text = yaml::encode(&json).map_err(|error| FuncError::new(error.to_string()))?;
+    cx.spend(text.len() / 50)?;
     Ok(text)
+}
+
+/// Helm gives an empty text for what it cannot write. What is too large must not look like that.
+pub(super) fn or_nothing(text: Result<String, FuncError>) -> Result<Value, FuncError> {
+    match text {
+        Ok(text) => Ok(Value::from(text)),
+        Err(error) if error.is_limit() => Err(error),
+        Err(_) => Ok(Value::from("")),
+    }
 }
 
 fn tpl(cx: &mut Cx<'_>, arguments: &[Value]) -> Result<Value, FuncError> {

@@ -343,7 +343,7 @@ fn table_of(map: &Map) -> Result<Object<String, Json>, RenderError> {
     match convert::to_json(&Value::Map(map.clone()), &mut { usize::MAX }) {
         Ok(Json::Object(map)) => Ok(map),
         Ok(_) => Ok(Object::new()),
-        Err(message) => Err(RenderError::new(FailureKind::Values, message)),
+        Err(error) => Err(RenderError::new(FailureKind::Values, error.message())),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kzero_gotmpl::{Elem, FuncError, Kind, List, Map, MethodDef, NamedType, Param, Str, Value};
 
 use super::Capabilities;
-use super::functions::to_yaml_text;
+use super::functions::{or_nothing, to_yaml_text};
 use super::record::{Record, Type, field, optional};
 use crate::convert;
 use crate::glob::{Glob, GlobError};
@@ -54,7 +54,7 @@ const VALUES_METHODS: &[MethodDef] = &[
         rest: None,
         call: |cx, this, _| {
             let plain = Value::Map(receiver(this).plain());
-            let text = to_yaml_text(cx, &plain).map_err(FuncError::new)?;
+            let text = to_yaml_text(cx, &plain)?;
             Ok(Value::from(text + "\n"))
         },
     },
@@ -188,9 +188,7 @@ const FILES_METHODS: &[MethodDef] = &[
         rest: None,
         call: |cx, this, _| {
             let map = by_base_name(this, |bytes| Value::String(bytes.clone()));
-            Ok(Value::from(
-                to_yaml_text(cx, &Value::Map(map)).unwrap_or_default(),
-            ))
+            or_nothing(to_yaml_text(cx, &Value::Map(map)))
         },
     },
     MethodDef {
@@ -200,9 +198,7 @@ const FILES_METHODS: &[MethodDef] = &[
         call: |cx, this, _| {
             // JSON writes bytes as base64 anyway.
             let map = by_base_name(this, |bytes| Value::Bytes(bytes.clone()));
-            Ok(Value::from(
-                to_yaml_text(cx, &Value::Map(map)).unwrap_or_default(),
-            ))
+            or_nothing(to_yaml_text(cx, &Value::Map(map)))
         },
     },
     MethodDef {

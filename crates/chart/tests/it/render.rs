@@ -260,6 +260,20 @@ fn fresh_random_charts_render_as_by_helm() {
     replay(&rows.collect::<Result<Vec<Value>, _>>().unwrap());
 }
 
+#[test]
+fn what_is_too_large_to_write_is_an_error_and_not_nothing() {
+    for function in ["toYaml", "toToml"] {
+        let text = format!(
+            "-- each one --\n{{{{ $x := list 1 }}}}{{{{ range until 60 }}}}{{{{ $x = list $x $x }}}}{{{{ end }}}}\
+             a: {{{{ {function} $x | len }}}}\n"
+        );
+        let fixture = Fixture::parse(&text);
+        let outcome = outcome(&fixture, fixture.case("one"), false);
+        let error = outcome["error"].as_str().unwrap();
+        assert!(error.contains("too large"), "{function}: {error}");
+    }
+}
+
 /// Pieces that templates of charts are made of, whole and broken.
 fn piece() -> impl Strategy<Value = String> {
     const PIECES: &[&str] = &[

@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 use serde_json::Value;
 
 use super::address::push;
-use super::equal::equal;
+use super::equal::{equal, weight};
 use super::fault::{Fault, Kind, quote};
 use super::program::{Id, Program, Schema, type_of};
 use crate::quote::quoted;
@@ -22,8 +22,9 @@ use crate::quote::quoted;
 const MAX_STEPS: usize = 1_000_000;
 /// Schemas within schemas, and values within values.
 const MAX_DEPTH: usize = 2000;
-/// Faults that are kept.
-const MAX_FAULTS: usize = 100_000;
+/// Bytes of faults that are kept, and what each takes beside its texts.
+const MAX_FAULTS: usize = 32 << 20;
+const FAULT: usize = 320;
 
 /// How schemas of schemas change where a schema says that it is of another draft.
 pub(super) struct Metas {
@@ -213,11 +214,16 @@ impl<'p, 'v> Checker<'p, 'v> {
         if quiet {
             return Ok(Fault::default());
         }
-        let left = self.faults.checked_sub(1);
+        let (at, kind) = (self.pointer(), kind());
+        let text = match &kind {
+            Kind::Said(text) => text.len(),
+            Kind::Group | Kind::Reference => 0,
+        };
+        let left = self.faults.checked_sub(FAULT + at.len() + text);
         self.faults = left.ok_or(Stop::Bound("there are too many faults"))?;
         Ok(Fault {
-            at: self.pointer(),
-            kind: kind(),
+            at,
+            kind,
             causes: Vec::new(),
         })
     }
@@ -349,13 +355,14 @@ impl<'p, 'v> Checker<'p, 'v> {
             let text = || format!("got {}, want {}", type_of(value), schema.types.wanted());
             return self.said(quiet, text).map(Some);
         }
-        if let Some(wanted) = &schema.r#const
-            && !equal(value, wanted)
-        {
-            return self.said(quiet, || wanted_const(wanted)).map(Some);
+        if let Some(wanted) = &schema.r#const {
+            self.spend(weight(value) / 8)?;
+            if !equal(value, wanted) {
+                return self.said(quiet, || wanted_const(wanted)).map(Some);
+            }
         }
         if let Some(wanted) = &schema.r#enum {
-            self.spend(wanted.len() / 8)?;
+            self.spend(wanted.len() * (1 + weight(value)) / 8)?;
             if !wanted.iter().any(|wanted| equal(value, wanted)) {
                 return self.said(quiet, || wanted_enum(wanted)).map(Some);
             }

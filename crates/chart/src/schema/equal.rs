@@ -7,7 +7,21 @@ use serde_json::Value;
 use super::number::Decimal;
 
 /// Lists up to here are compared item by item.
-const FEW: usize = 20;
+pub(super) const FEW: usize = 20;
+
+/// How much there is to compare: its plain values, long texts as several.
+pub(super) fn weight(value: &Value) -> usize {
+    match value {
+        Value::String(text) => 1 + text.len() / 64,
+        Value::Array(items) => 1 + items.iter().map(weight).sum::<usize>(),
+        Value::Object(map) => {
+            let entries = map.iter();
+            let entries = entries.map(|(key, value)| 1 + key.len() / 64 + weight(value));
+            1 + entries.sum::<usize>()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => 1,
+    }
+}
 
 pub(super) fn equal(one: &Value, other: &Value) -> bool {
     match (one, other) {

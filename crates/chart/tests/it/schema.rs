@@ -239,6 +239,38 @@ fn faults_are_bounded() {
     assert_eq!(error, "there are too many faults");
 }
 
+#[test]
+fn long_names_do_not_multiply() {
+    let rules: Vec<Value> = (0..3000)
+        .map(|_| json!({"$ref": "#/definitions/n"}))
+        .collect();
+    let schema = json!({
+        "allOf": rules,
+        "definitions": {"n": {"additionalProperties": {"type": "null"}}},
+    });
+    let mut values = Map::new();
+    values.insert("n".repeat(100_000), json!(1));
+    let error = schema::validate_one(&values, schema.to_string().as_bytes(), &NoFetch).unwrap_err();
+    assert_eq!(error, "there are too many faults");
+}
+
+#[test]
+fn large_values_are_not_compared_without_end() {
+    let large: Vec<Value> = (0..20_000).map(|at| json!(at)).collect();
+    let mut other = large.clone();
+    other[19_999] = json!("x");
+    let rules: Vec<Value> = (0..1000)
+        .map(|_| json!({"$ref": "#/definitions/n"}))
+        .collect();
+    let schema = json!({
+        "properties": {"a": {"allOf": rules}},
+        "definitions": {"n": {"not": {"enum": [other]}}},
+    });
+    let values = map(json!({ "a": large }));
+    let error = schema::validate_one(&values, schema.to_string().as_bytes(), &NoFetch).unwrap_err();
+    assert_eq!(error, "the schema takes too long to check");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 

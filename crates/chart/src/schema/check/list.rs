@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::draft::Draft;
-use super::super::equal::repeated;
+use super::super::equal::{FEW, repeated, weight};
 use super::super::number::grouped;
 use super::super::program::{Id, Items, Rest};
 use super::{Checked, Checker, Frame, Token};
@@ -24,7 +24,9 @@ impl<'p, 'v> Checker<'p, 'v> {
             self.add(frame, || format!("maxItems: got {got}, want {want}"))?;
         }
         if schema.unique_items {
-            self.spend(items.len())?;
+            // Short lists are compared item by item.
+            let weight: usize = items.iter().map(weight).sum();
+            self.spend(weight * items.len().min(FEW) / 8)?;
             if let Some((first, second)) = repeated(items) {
                 let (first, second) = (grouped(first), grouped(second));
                 self.add(frame, || format!("items at {first} and {second} are equal"))?;

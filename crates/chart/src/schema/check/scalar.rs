@@ -12,6 +12,7 @@ impl<'p, 'v> Checker<'p, 'v> {
     pub(super) fn text(&mut self, frame: &mut Frame<'_, 'p, 'v>, text: &str) -> Checked<()> {
         let schema = frame.schema;
         if schema.min_length.is_some() || schema.max_length.is_some() {
+            self.spend(text.len() / 64)?;
             let length = text.chars().count();
             if let Some(want) = schema.min_length.filter(|want| length < *want) {
                 let (got, want) = (grouped(length), grouped(want));

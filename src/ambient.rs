@@ -1,5 +1,6 @@
 //! What templates may learn of the world: the clock, chance, time zones and, if allowed, names.
 
+use std::cell::RefCell;
 use std::net::ToSocketAddrs;
 
 use jiff::Timestamp;
@@ -29,16 +30,19 @@ impl Ambient for System {
     }
 
     fn random(&self, buffer: &mut [u8]) {
-        let mut rest = buffer;
-        while !rest.is_empty() {
-            match rustix::rand::getrandom(&mut *rest, rustix::rand::GetRandomFlags::empty()) {
-                Ok(filled) => rest = &mut rest[filled..],
-                // Interrupted before anything was there.
-                Err(rustix::io::Errno::INTR) => {}
-                // Keys that can be guessed are worse than none.
-                Err(error) => panic!("no randomness: {error}"),
-            }
+        if buffer.len() > SMALL {
+            return from_kernel(buffer);
         }
+        POOL.with_borrow_mut(|pool| {
+            if pool.len() < buffer.len() {
+                pool.resize(ROOM, 0);
+                from_kernel(pool);
+            }
+            // What was given is gone from the pool.
+            let from = pool.len() - buffer.len();
+            buffer.copy_from_slice(&pool[from..]);
+            pool.truncate(from);
+        });
     }
 
     fn zone(&self, name: &str, at: i64) -> Option<Offset> {
@@ -60,5 +64,28 @@ impl Ambient for System {
         }
         let address = (name, 0).to_socket_addrs().ok()?.next()?;
         Some(address.ip().to_string())
+    }
+}
+
+thread_local! {
+    /// Random bytes in stock: one call of the system for each letter of a password would be slow.
+    static POOL: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// How many random bytes are fetched at once.
+const ROOM: usize = 4096;
+/// Requests beyond this go past the stock.
+const SMALL: usize = 256;
+
+fn from_kernel(buffer: &mut [u8]) {
+    let mut rest = buffer;
+    while !rest.is_empty() {
+        match rustix::rand::getrandom(&mut *rest, rustix::rand::GetRandomFlags::empty()) {
+            Ok(filled) => rest = &mut rest[filled..],
+            // Interrupted before anything was there.
+            Err(rustix::io::Errno::INTR) => {}
+            // Keys that can be guessed are worse than none.
+            Err(error) => panic!("no randomness: {error}"),
+        }
     }
 }

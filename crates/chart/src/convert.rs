@@ -40,8 +40,8 @@ pub(crate) fn to_json(value: &Value, bound: &mut usize) -> Result<Json, FuncErro
     json_of(value, 0, bound)
 }
 
-/// What a value costs at least.
-const COST: usize = 16;
+/// What a value costs at least, in JSON and as the text that is made of it.
+const COST: usize = 64;
 
 fn json_of(value: &Value, depth: usize, bound: &mut usize) -> Result<Json, FuncError> {
     if depth > MAX_DEPTH {

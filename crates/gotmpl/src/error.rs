@@ -100,6 +100,8 @@ impl Drop for TemplateError {
 pub struct FuncError {
     /// The message; `None` is that of the nested error.
     message: Option<String>,
+    /// Whether the nested error's message follows this one.
+    follows: bool,
     inner: Option<Box<TemplateError>>,
     limit: bool,
 }
@@ -110,6 +112,7 @@ impl FuncError {
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: Some(message.into()),
+            follows: false,
             inner: None,
             limit: false,
         }
@@ -120,6 +123,7 @@ impl FuncError {
     pub fn limit(message: impl Into<String>) -> Self {
         Self {
             message: Some(message.into()),
+            follows: false,
             inner: None,
             limit: true,
         }
@@ -129,6 +133,7 @@ impl FuncError {
     #[must_use]
     pub fn message(&self) -> String {
         match (&self.message, &self.inner) {
+            (Some(message), Some(inner)) if self.follows => format!("{message}{inner}"),
             (Some(message), _) => message.clone(),
             (None, Some(inner)) => inner.to_string(),
             (None, None) => String::new(),
@@ -151,12 +156,22 @@ impl FuncError {
     #[must_use]
     pub fn reworded(mut self, message: impl Into<String>) -> Self {
         self.message = Some(message.into());
+        self.follows = false;
         self
     }
 
-    /// The message, if it has one of its own, and the nested error.
-    pub(crate) fn into_parts(self) -> (Option<String>, Option<Box<TemplateError>>) {
-        (self.message, self.inner)
+    /// The failure of a nested rendering with words before its own. They are put together only when shown: a thousand
+    /// nested failures do not make a thousand long messages.
+    #[must_use]
+    pub fn prefixed(error: Box<TemplateError>, prefix: impl Into<String>) -> Self {
+        let mut failure = Self::from(error);
+        failure.message = Some(prefix.into());
+        failure
+    }
+
+    /// The message of its own, whether that of the nested error follows, and the nested error.
+    pub(crate) fn into_parts(self) -> (String, bool, Option<Box<TemplateError>>) {
+        (self.message.unwrap_or_default(), self.follows, self.inner)
     }
 }
 
@@ -172,6 +187,7 @@ impl From<Box<TemplateError>> for FuncError {
     fn from(error: Box<TemplateError>) -> Self {
         Self {
             message: None,
+            follows: true,
             limit: error.kind == ErrorKind::Limit,
             inner: Some(error),
         }

@@ -758,9 +758,7 @@ impl<'r> Executor<'r> {
         } else {
             ErrorKind::Exec
         };
-        let (message, inner) = error.into_parts();
-        let suffix = message.is_none();
-        let message = message.unwrap_or_default();
+        let (message, suffix, inner) = error.into_parts();
         self.fail(
             kind,
             format!("error calling {name}: {message}"),

@@ -49,10 +49,7 @@ impl Str {
     ///
     /// # Errors
     /// Those of `fill`.
-    pub fn build<E>(
-        len: usize,
-        fill: impl FnOnce(&mut [u8]) -> Result<(), E>,
-    ) -> Result<Self, E> {
+    pub fn build<E>(len: usize, fill: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<Self, E> {
         let mut bytes: Rc<[u8]> = std::iter::repeat_n(0, len).collect();
         if let Some(bytes) = Rc::get_mut(&mut bytes) {
             fill(bytes)?;

@@ -16,6 +16,8 @@ use crate::text::{Str, charge, release};
 const ELEMENT_COST: usize = 48;
 /// What a list or map costs beside its elements.
 const CONTAINER_COST: usize = 96;
+/// What the first elements of a map cost beside that: maps have room for eleven from the start.
+const MAP_COST: usize = 460;
 
 /// A value of Go's type system, as far as templates meet it.
 ///
@@ -396,7 +398,8 @@ impl Map {
     /// A map whose elements have this type. The caller sees to it that they do.
     #[must_use]
     pub fn typed(elem: Elem, entries: BTreeMap<Str, Value>) -> Self {
-        let charged = CONTAINER_COST + entries.len() * ELEMENT_COST * 2;
+        let first = if entries.is_empty() { 0 } else { MAP_COST };
+        let charged = CONTAINER_COST + first + entries.len() * ELEMENT_COST;
         charge(charged);
         Self {
             data: Rc::new(MapData {
@@ -489,10 +492,11 @@ impl Map {
         if let Ok(mut entries) = self.data.entries.try_borrow_mut()
             && entries.insert(key, value).is_none()
         {
-            charge(ELEMENT_COST * 2);
+            let first = if entries.len() == 1 { MAP_COST } else { 0 };
+            charge(first + ELEMENT_COST);
             self.data
                 .charged
-                .set(self.data.charged.get() + ELEMENT_COST * 2);
+                .set(self.data.charged.get() + first + ELEMENT_COST);
         }
     }
 
@@ -500,7 +504,7 @@ impl Map {
     pub fn remove(&self, key: &[u8]) -> Option<Value> {
         let removed = self.data.entries.try_borrow_mut().ok()?.remove(key);
         if removed.is_some() {
-            let back = (ELEMENT_COST * 2).min(self.data.charged.get());
+            let back = ELEMENT_COST.min(self.data.charged.get());
             release(back);
             self.data.charged.set(self.data.charged.get() - back);
         }

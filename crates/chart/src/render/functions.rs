@@ -274,15 +274,12 @@ fn tpl(cx: &mut Cx<'_>, arguments: &[Value]) -> Result<Value, FuncError> {
         match cx.evaluate(text, data) {
             Ok(out) => out,
             Err(Failed::Parsing(error)) => {
-                let message = format!("cannot parse template {}: {error}", shown());
-                return Err(FuncError::from(error).reworded(message));
+                let prefix = format!("cannot parse template {}: ", shown());
+                return Err(FuncError::prefixed(error, prefix));
             }
             Err(Failed::Executing(error)) => {
-                let message = format!(
-                    "error during tpl function execution for {}: {error}",
-                    shown()
-                );
-                return Err(FuncError::from(error).reworded(message));
+                let prefix = format!("error during tpl function execution for {}: ", shown());
+                return Err(FuncError::prefixed(error, prefix));
             }
         }
     };

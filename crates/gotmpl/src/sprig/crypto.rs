@@ -148,7 +148,8 @@ fn uuidv4(cx: &mut Cx<'_>, _: &[Value]) -> Result<Value> {
 const BCRYPT_COST: u32 = 10;
 
 fn hashed(cx: &Cx<'_>, password: &[u8]) -> Result<String> {
-    cx.spend(100_000)?;
+    // Two dozen of them take the two seconds a rendering has.
+    cx.spend(600_000)?;
     if password.len() > 72 {
         return Ok(
             "failed to encrypt string with bcrypt: bcrypt: password length exceeds 72 bytes"
@@ -256,7 +257,7 @@ fn derive_password(cx: &mut Cx<'_>, args: &[Value]) -> Result<Value> {
             [b"cannot find password template ", &kind[..]].concat(),
         ));
     };
-    cx.spend(400_000)?;
+    cx.spend(1_000_000)?;
     let length = |text: &Str| (text.len() as u32).to_be_bytes();
     let salt = [SCOPE, &length(&user), &user[..]].concat();
     let mut key = [0; 64];

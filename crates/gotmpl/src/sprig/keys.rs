@@ -92,7 +92,7 @@ fn is_prime(cx: &Cx<'_>, number: &BigUint, rounds: usize) -> bool {
 
 /// What a key of 2048 bits costs in steps, a tenth of a second: a rendering may make some dozens. Charts with several keys
 /// of 4096 bits are real, and Helm takes seconds for them too.
-const KEY_STEPS: usize = 200_000;
+const KEY_STEPS: usize = 400_000;
 
 /// A random prime of exactly so many bits, its two highest bits set.
 fn prime(cx: &Cx<'_>, bits: usize, small: &[u32]) -> Result<BigUint> {
@@ -121,7 +121,7 @@ impl Key {
     pub(super) fn rsa(cx: &Cx<'_>, bits: usize) -> Result<Self> {
         // Twice the bits is eight times the work or more.
         cx.spend(if bits > 2048 {
-            KEY_STEPS * 8
+            KEY_STEPS * 4
         } else {
             KEY_STEPS
         })?;

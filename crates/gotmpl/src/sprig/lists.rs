@@ -244,6 +244,8 @@ fn chunk(cx: &mut Cx<'_>, args: &[Value]) -> Result<Value> {
     let Some(size) = usize::try_from(size).ok().filter(|&size| size > 0) else {
         return Err(FuncError::new("runtime error: makeslice: len out of range"));
     };
+    // Each chunk is a list of its own.
+    cx.spend(items.len() / size * 2)?;
     let chunks = items
         .chunks(size)
         .map(|part| Value::list(part.to_vec()))

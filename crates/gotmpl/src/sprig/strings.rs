@@ -654,9 +654,10 @@ fn cat(cx: &mut Cx<'_>, args: &[Value]) -> Result<Value> {
     ok(out)
 }
 
-fn nospace(_: &mut Cx<'_>, args: &[Value]) -> Result<Value> {
+fn nospace(cx: &mut Cx<'_>, args: &[Value]) -> Result<Value> {
     // Each byte is taken for a character of its own, which spoils text beyond ASCII as sprig does.
     let text = text_at(args, 0);
+    cx.spend(text.len() / 32)?;
     if !text.iter().any(|&byte| utf8::is_space(char::from(byte))) {
         return Ok(Value::String(text));
     }
@@ -780,8 +781,9 @@ fn rand_ascii(cx: &mut Cx<'_>, args: &[Value]) -> Result<Value> {
 
 fn shuffle(cx: &mut Cx<'_>, args: &[Value]) -> Result<Value> {
     let text = text_at(args, 0);
+    cx.reserve(text.len().saturating_mul(4))?;
+    cx.spend(text.len())?;
     let mut chars: Vec<char> = utf8::chars(&text).map(|(_, c, _)| c).collect();
-    cx.spend(chars.len())?;
     for at in (1..chars.len()).rev() {
         let other = super::random_below(cx, at as u64 + 1) as usize;
         chars.swap(at, other);

@@ -3,7 +3,13 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use crate::fields::read;
 use crate::load::{self, Chart, File, LoadError};
+use crate::metadata::Metadata;
+use crate::quote::quoted;
+
+/// Nodes of YAML.
+const MAX_NODES: usize = 800_000;
 
 /// Where a chart is.
 pub(super) enum Source {
@@ -24,6 +30,7 @@ impl Source {
             })?;
             let files = load::archive_files(&bytes)
                 .map_err(|error| format!("unable to extract tarball: {error}"))?;
+            check_name(&files).map_err(|error| format!("unable to extract tarball: {error}"))?;
             let path = path.to_owned();
             return Ok(Self::Archive { path, files });
         }
@@ -70,7 +77,7 @@ impl Source {
         }
     }
 
-    /// Whether there is a folder of that name.
+    /// Whether there is a file of that name.
     pub(super) fn is_file(&self, name: &str) -> bool {
         match self {
             Self::Archive { files, .. } => files.iter().any(|file| file.name == name),
@@ -78,6 +85,7 @@ impl Source {
         }
     }
 
+    /// Whether there is a folder of that name; an archive has none.
     pub(super) fn is_dir(&self, name: &str) -> bool {
         match self {
             Self::Archive { .. } => false,
@@ -91,6 +99,28 @@ impl Source {
             Self::Dir(path) => load::dir(path),
             Self::Archive { files, .. } => load::files(files.clone()),
         }
+    }
+}
+
+/// Whether the chart of an archive has a name that a folder may have.
+fn check_name(files: &[File]) -> Result<(), String> {
+    let mut name = String::new();
+    for file in files.iter().filter(|file| file.name == "Chart.yaml") {
+        let mut metadata: Option<Box<Metadata>> = Some(Box::default());
+        read(&file.data, &mut metadata, &mut { MAX_NODES })
+            .map_err(|error| format!("cannot load Chart.yaml: {error}"))?;
+        name = metadata.unwrap_or_default().name;
+    }
+    match name.as_str() {
+        "" => Err("chart name not specified".to_owned()),
+        "." | ".." => Err(format!("chart name {} is not allowed", quoted(&name))),
+        _ if name.contains('/') => {
+            let name = quoted(&name);
+            Err(format!(
+                "chart name {name} must not contain path separators"
+            ))
+        }
+        _ => Ok(()),
     }
 }
 

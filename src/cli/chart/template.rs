@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -134,14 +135,17 @@ pub(super) fn run(app: &App, arguments: &TemplateArgs) -> Result<(), String> {
     let (name, reference) = release_name(arguments)?;
     let found = arguments.source.locate(app, reference)?;
     let values = arguments.values.merge(app)?;
-    let chart = complete(app, found, arguments)?;
+    // The process ends with this command and gives all back at once: freeing values and trees one by one would take a
+    // fifth of the time.
+    let chart = ManuallyDrop::new(complete(app, found, arguments)?);
     name::check(&name)?;
     let live = connect(app, &arguments.rendering)?;
     let capabilities = match live.as_ref().filter(|_| arguments.rendering.validate) {
         Some(live) => live.capabilities(),
         None => offline(kube_version, &arguments.rendering.api_versions),
     };
-    let prepared = Prepared::new(&chart, &values).map_err(|error| error.to_string())?;
+    let prepared =
+        ManuallyDrop::new(Prepared::new(&chart, &values).map_err(|error| error.to_string())?);
     for warning in prepared.warnings() {
         app.warn(warning);
     }

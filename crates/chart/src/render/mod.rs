@@ -176,6 +176,9 @@ pub struct Prepared<'c> {
     tree: Tree<'c>,
     values: Map,
     warnings: Vec<String>,
+    /// The templates of the last rendering. They end with the chart, so that a program that ends as well need not free
+    /// them one by one.
+    parsed: RefCell<Option<TemplateSet>>,
 }
 
 /// More than this much rendered text is refused, in bytes.
@@ -198,6 +201,7 @@ impl<'c> Prepared<'c> {
             tree,
             values,
             warnings,
+            parsed: RefCell::default(),
         })
     }
 
@@ -335,6 +339,7 @@ impl<'c> Prepared<'c> {
             rendered.files.insert(path.clone(), text);
         }
         rendered.notes = log.take();
+        self.parsed.replace(Some(set));
         Ok(rendered)
     }
 }

@@ -46,6 +46,11 @@ impl Environment {
         &self.variables
     }
 
+    /// Puts a value in place of a variable's, for flags that are stronger than it. Children of this process do not see it.
+    pub fn replace(&mut self, name: &str, value: &OsStr) {
+        self.variables.insert(name.into(), value.into());
+    }
+
     /// A variable as it is.
     pub fn raw(&self, name: &str) -> Option<OsString> {
         self.variables.get(OsStr::new(name)).cloned()

@@ -55,7 +55,7 @@ pub(super) struct Global {
     #[arg(long, global = true)]
     pub(super) no_env_passthrough: bool,
     /// Context of the kubeconfig.
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", alias = "kube-context")]
     pub(super) context: Option<String>,
     /// Kubeconfig; stronger than run.kubeconfig and KUBECONFIG.
     #[arg(long, global = true, value_name = "PATH")]
@@ -82,6 +82,9 @@ pub(super) enum Command {
     Init(InitArgs),
     /// Render, check, show and pack Helm charts.
     Chart {
+        /// Where Helm keeps what it knows.
+        #[command(flatten)]
+        files: super::chart::FileFlags,
         /// What to do with the chart.
         #[command(subcommand)]
         command: super::chart::ChartCommand,

@@ -70,7 +70,7 @@ fn dispatch(cli: Cli, environment: Environment, name: &str) -> ExitCode {
     }
 }
 
-fn execute(cli: Cli, environment: Environment, name: &str, output: Output) -> ExitCode {
+fn execute(cli: Cli, mut environment: Environment, name: &str, output: Output) -> ExitCode {
     if cli.global.print_sample_config {
         output.result(SAMPLE);
         return ExitCode::SUCCESS;
@@ -121,8 +121,13 @@ fn execute(cli: Cli, environment: Environment, name: &str, output: Output) -> Ex
             &arguments,
             run::Which::Up,
         ),
-        Command::Chart { command } => {
-            chart::run(&App::new(cli.global, environment, output), &command)
+        Command::Chart { files, command } => {
+            files.apply(&mut environment);
+            let mut global = cli.global;
+            if global.context.is_none() {
+                global.context = environment.text("HELM_KUBECONTEXT");
+            }
+            chart::run(&App::new(global, environment, output), &command)
         }
         Command::Reset(arguments) => {
             let arguments = args::RunArgs::from(arguments);

@@ -266,6 +266,44 @@ fn c05_a_hook_with_an_unknown_event_is_dropped_with_a_warning() {
 }
 
 #[test]
+fn flags_that_helm_takes_and_that_change_nothing_are_taken() {
+    let place = web();
+    let plain = printed(&place, &["web"]);
+    let many = [
+        "web",
+        "--create-namespace",
+        "--wait",
+        "--timeout",
+        "5m",
+        "--atomic",
+        "--skip-crds",
+        "--labels",
+        "a=b",
+        "--description",
+        "text",
+        "--kube-context",
+        "nowhere",
+        "--repository-cache",
+        "/nonexistent",
+        "--disable-openapi-validation",
+    ];
+    assert_eq!(printed(&place, &many), plain);
+}
+
+#[test]
+fn the_namespace_is_that_of_the_context_when_nothing_else_names_one() {
+    let kubeconfig = "apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{name: c, cluster: {server: \"https://127.0.0.1:1\"}}]\nusers: [{name: u, user: {token: t}}]\ncontexts:\n  - {name: a, context: {cluster: c, user: u, namespace: alpha}}\n  - {name: b, context: {cluster: c, user: u, namespace: beta}}\n";
+    let place = web().file("kubeconfig", kubeconfig);
+    let path = place.path("kubeconfig");
+    let place = place.env("KUBECONFIG", path);
+    assert!(printed(&place, &["web"]).contains("\"Namespace\":\"alpha\""));
+    let text = printed(&place, &["web", "--kube-context", "b"]);
+    assert!(text.contains("\"Namespace\":\"beta\""));
+    let place = place.env("HELM_KUBECONTEXT", "b");
+    assert!(printed(&place, &["web"]).contains("\"Namespace\":\"beta\""));
+}
+
+#[test]
 fn missing_dependencies_stop_before_anything_is_rendered() {
     let place = web().file(
         "web/Chart.yaml",

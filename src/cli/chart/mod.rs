@@ -13,11 +13,13 @@ mod source;
 mod template;
 mod values;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 
 use super::app::App;
+use crate::environment::Environment;
 use crate::event::Level;
 use crate::report::{Kind, Record};
 
@@ -47,6 +49,36 @@ pub(in crate::cli) enum ChartCommand {
         #[command(subcommand)]
         command: dependency::DependencyCommand,
     },
+}
+
+/// The files of Helm that count, as its flags name them; each is stronger than its variable.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Files of Helm")]
+pub(in crate::cli) struct FileFlags {
+    /// Log-ins to registries, instead of HELM_REGISTRY_CONFIG.
+    #[arg(long, global = true, value_name = "PATH")]
+    registry_config: Option<PathBuf>,
+    /// Names of repositories, instead of HELM_REPOSITORY_CONFIG.
+    #[arg(long, global = true, value_name = "PATH")]
+    repository_config: Option<PathBuf>,
+    /// Indexes of repositories, instead of HELM_REPOSITORY_CACHE.
+    #[arg(long, global = true, value_name = "DIR")]
+    repository_cache: Option<PathBuf>,
+}
+
+impl FileFlags {
+    /// Puts the flags in place of the variables.
+    pub(in crate::cli) fn apply(&self, environment: &mut Environment) {
+        for (name, flag) in [
+            ("HELM_REGISTRY_CONFIG", &self.registry_config),
+            ("HELM_REPOSITORY_CONFIG", &self.repository_config),
+            ("HELM_REPOSITORY_CACHE", &self.repository_cache),
+        ] {
+            if let Some(path) = flag {
+                environment.replace(name, path.as_os_str());
+            }
+        }
+    }
 }
 
 /// Runs one of them. Whatever fails ends with 1 and Helm's text on stderr (S-D.2).

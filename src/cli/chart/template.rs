@@ -45,6 +45,41 @@ pub(in crate::cli) struct TemplateArgs {
     /// Update the dependencies of the chart's folder first where some are missing.
     #[arg(long)]
     dependency_update: bool,
+    #[command(flatten)]
+    installing: InstallFlags,
+}
+
+/// What Helm takes here because `install` has it, and what changes nothing that is printed: scripts written for Helm run.
+#[derive(Debug, Clone, Args)]
+struct InstallFlags {
+    #[arg(long, hide = true)]
+    atomic: bool,
+    #[arg(long, hide = true)]
+    create_namespace: bool,
+    #[arg(long, hide = true, value_name = "TEXT")]
+    description: Option<String>,
+    #[arg(long, hide = true)]
+    disable_openapi_validation: bool,
+    #[arg(long, hide = true)]
+    force: bool,
+    #[arg(long, hide = true)]
+    hide_notes: bool,
+    #[arg(short, long, hide = true, value_name = "LABELS")]
+    labels: Vec<String>,
+    #[arg(long, hide = true)]
+    render_subchart_notes: bool,
+    #[arg(long, hide = true)]
+    replace: bool,
+    #[arg(long, hide = true)]
+    skip_crds: bool,
+    #[arg(long, hide = true)]
+    take_ownership: bool,
+    #[arg(long, hide = true, value_name = "DURATION")]
+    timeout: Option<String>,
+    #[arg(long, hide = true)]
+    wait: bool,
+    #[arg(long, hide = true)]
+    wait_for_jobs: bool,
 }
 
 /// What is rendered, and for what.

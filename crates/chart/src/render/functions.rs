@@ -382,3 +382,40 @@ fn array_or_error(found: Result<Value, String>, mismatch: &str) -> Value {
     };
     Value::list(vec![Value::from(error)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Mode, all};
+
+    /// Names with how many arguments they take, as `engine/funcs.go` of Helm 3.22 declares them.
+    const HELM: [(&str, usize); 15] = [
+        ("fail", 1),
+        ("fromJson", 1),
+        ("fromJsonArray", 1),
+        ("fromToml", 1),
+        ("fromYaml", 1),
+        ("fromYamlArray", 1),
+        ("getHostByName", 1),
+        ("include", 2),
+        ("lookup", 4),
+        ("required", 2),
+        ("toJson", 1),
+        ("toToml", 1),
+        ("toYaml", 1),
+        ("toYamlPretty", 1),
+        ("tpl", 2),
+    ];
+
+    #[test]
+    fn every_function_of_helm_is_there_with_its_arity() {
+        for mode in [Mode::Render, Mode::Lint] {
+            let funcs = all(mode, false, None, &super::Log::default());
+            for (name, count) in HELM {
+                assert_eq!(funcs.arity(name), Some((count, false)), "{name}");
+            }
+            for gone in ["env", "expandenv"] {
+                assert_eq!(funcs.arity(gone), None, "{gone}");
+            }
+        }
+    }
+}

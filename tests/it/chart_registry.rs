@@ -1,5 +1,6 @@
 //! `chart pull` and `chart dependency`: what they print and leave behind. Servers of all kinds are met in
 //! the tests of kzero-registry; here it is one small repository.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};

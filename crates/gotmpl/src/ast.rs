@@ -5,6 +5,8 @@
 use std::fmt::Write as _;
 use std::rc::Rc;
 
+use smallvec::SmallVec;
+
 use crate::func::Function;
 use crate::number::quoted;
 use crate::text::Str;
@@ -108,7 +110,8 @@ pub(crate) struct Pipe {
     pub(crate) pos: u32,
     pub(crate) assign: bool,
     pub(crate) decl: Box<[Decl]>,
-    pub(crate) cmds: Box<[Command]>,
+    /// Nearly always one.
+    pub(crate) cmds: SmallVec<[Command; 1]>,
 }
 
 /// A variable that a pipeline declares or assigns. One that does not exist has no slot.
@@ -121,7 +124,8 @@ pub(crate) struct Decl {
 #[derive(Debug)]
 pub(crate) struct Command {
     pub(crate) pos: u32,
-    pub(crate) args: Box<[Expr]>,
+    /// Often one.
+    pub(crate) args: SmallVec<[Expr; 1]>,
 }
 
 #[derive(Debug)]

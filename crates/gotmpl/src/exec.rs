@@ -16,6 +16,9 @@ use crate::template::MissingKey;
 use crate::text::Str;
 use crate::value::{Kind, List, Map, Value};
 
+/// How many bytes of its arguments a function may read for one step.
+const BYTES_A_STEP: usize = 20;
+
 type Exec<T> = Result<T, Box<TemplateError>>;
 
 /// A value while it is evaluated.
@@ -745,10 +748,24 @@ impl<'r> Executor<'r> {
                 .unwrap_or(Param::Any);
             values.push(self.validate(last, param)?);
         }
-        match callee.call(&mut self.cx, &values) {
+        let called = self
+            .weigh(values.iter())
+            .and_then(|()| callee.call(&mut self.cx, &values));
+        match called {
             Ok(value) => Ok(Ev::concrete(value)),
             Err(error) => self.call_failed(name, node, error),
         }
+    }
+
+    /// Counts the texts that a function is given: whatever it does, it may read them all.
+    fn weigh<'v>(&self, values: impl Iterator<Item = &'v Value>) -> Result<(), FuncError> {
+        let bytes: usize = values
+            .map(|value| match value {
+                Value::String(text) | Value::Bytes(text) => text.len(),
+                _ => 0,
+            })
+            .sum();
+        self.cx.spend(bytes / BYTES_A_STEP)
     }
 
     fn call_failed<T>(&mut self, name: &Str, node: At<'r>, error: FuncError) -> Exec<T> {
@@ -820,7 +837,10 @@ impl<'r> Executor<'r> {
             },
             _ => String::new(),
         };
-        match builtins::call(&self.cx, builtin, &called, &values) {
+        let called = self
+            .weigh(values.iter().map(|ev| &ev.value))
+            .and_then(|()| builtins::call(&self.cx, builtin, &called, &values));
+        match called {
             Ok(value) => Ok(value),
             Err(error) => self.call_failed(name, node, error),
         }

@@ -6,6 +6,8 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use smallvec::SmallVec;
+
 use crate::ast::{
     Branch, Command, Decl, Expr, ExprKind, Invoke, MAX_SOURCE, Node, Number, Pipe, Span, Tree,
     Variable, pos32,
@@ -148,7 +150,7 @@ struct Parser<'p> {
 }
 
 /// The end of a stack as a list of its own.
-fn taken<T>(stack: &mut Vec<T>, from: usize) -> Box<[T]> {
+fn taken<T, L: FromIterator<T>>(stack: &mut Vec<T>, from: usize) -> L {
     stack.drain(from..).collect()
 }
 
@@ -543,7 +545,7 @@ impl Parser<'_> {
             pos: pos32(first.pos),
             assign: false,
             decl: Box::default(),
-            cmds: Box::default(),
+            cmds: SmallVec::new(),
         };
         let names = self.declarations(context, &mut pipe)?;
         self.frame.pending.extend(names.iter().cloned());

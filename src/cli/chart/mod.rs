@@ -55,13 +55,13 @@ pub(in crate::cli) enum ChartCommand {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Files of Helm")]
 pub(in crate::cli) struct FileFlags {
-    /// Log-ins to registries, instead of HELM_REGISTRY_CONFIG.
+    /// File of log-ins to registries, instead of the one the environment names.
     #[arg(long, global = true, value_name = "PATH")]
     registry_config: Option<PathBuf>,
-    /// Names of repositories, instead of HELM_REPOSITORY_CONFIG.
+    /// File of names of repositories, instead of the one the environment names.
     #[arg(long, global = true, value_name = "PATH")]
     repository_config: Option<PathBuf>,
-    /// Indexes of repositories, instead of HELM_REPOSITORY_CACHE.
+    /// Folder of indexes of repositories, instead of the one the environment names.
     #[arg(long, global = true, value_name = "DIR")]
     repository_cache: Option<PathBuf>,
 }

@@ -23,7 +23,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let found = manifest::sort(&rendered.files)?;
     let mut out = std::io::stdout().lock();
     for manifest in &found.manifests {
-        writeln!(out, "---\n# Source: {}\n{}", manifest.path, manifest.content)?;
+        writeln!(
+            out,
+            "---\n# Source: {}\n{}",
+            manifest.path, manifest.content
+        )?;
     }
     writeln!(std::io::stderr().lock(), "{notes}")?;
     Ok(())

@@ -17,7 +17,7 @@ use crate::text::Str;
 use crate::value::{Kind, List, Map, Value};
 
 /// How many bytes of its arguments a function may read for one step.
-const BYTES_A_STEP: usize = 20;
+const BYTES_A_STEP: usize = 8;
 
 type Exec<T> = Result<T, Box<TemplateError>>;
 

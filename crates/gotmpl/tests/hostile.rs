@@ -43,7 +43,13 @@ fn is_bounded(text: &str) {
 
 #[test]
 fn texts_that_are_read_again_and_again_are_counted() {
-    for call in ["upper $s", "print $s 1", "toDate `2006` $s", "eq $s $s", "ext $s"] {
+    for call in [
+        "upper $s",
+        "print $s 1",
+        "toDate `2006` $s",
+        "eq $s $s",
+        "ext $s",
+    ] {
         is_bounded(&format!(
             "{{{{ $s := repeat 100000 `a` }}}}{{{{ range 100 }}}}{{{{ $_ := {call} }}}}{{{{ end }}}}"
         ));

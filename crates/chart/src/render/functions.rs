@@ -193,7 +193,7 @@ const TABLE: &[FuncDef] = &[
             let value = arguments.first().unwrap_or(&Value::Nil);
             match to_json(value, JsonStyle::default(), MAX_TEXT) {
                 Ok(text) => {
-                    cx.spend(text.len() / 100)?;
+                    cx.spend(text.len() / 16)?;
                     Ok(Value::from(text))
                 }
                 Err(error) if error.is_limit() => Err(error),

@@ -44,6 +44,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if !options.contract {
         lane("fast tests", || fast(options))?;
     }
+    if options.long && !options.contract {
+        lane("random charts against Helm", against_helm)?;
+    }
     if options.fast {
         return Ok(());
     }
@@ -68,6 +71,39 @@ fn fast(options: &Options) -> Result<()> {
     tests.args(&options.filter);
     mark_long(&mut tests, options);
     shell::run(&mut tests)
+}
+
+/// Random charts per long run; a thousand take about a minute.
+const RANDOM_CHARTS: &str = "2000";
+
+/// Lets Helm's own packages render charts put together by chance, and renders them again. What differs names its seed
+/// and becomes a golden once it is mended.
+fn against_helm() -> Result<()> {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
+    let seed = now.as_secs().to_string();
+    let rows = target_dir().join("tmp").join("random.jsonl");
+    if let Some(folder) = rows.parent() {
+        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    }
+    let mut oracle = command("go");
+    oracle
+        .args(["run", ".", "random", &seed, RANDOM_CHARTS])
+        .arg(&rows);
+    oracle.env("TZ", "UTC");
+    oracle.current_dir(shell::root().join("tests/oracle/render"));
+    shell::run(&mut oracle)?;
+    let mut tests = cargo();
+    tests.args([
+        "test",
+        "-p",
+        "kzero-chart",
+        "--test",
+        "it",
+        "fresh_random",
+        "--",
+        "--ignored",
+    ]);
+    shell::run(&mut tests).with_context(|| format!("the seed was {seed}"))
 }
 
 fn mark_long(tests: &mut std::process::Command, options: &Options) {

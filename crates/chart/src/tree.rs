@@ -15,6 +15,7 @@ use kzero_gotmpl::{Map, Str};
 use crate::convert;
 use crate::load::Chart;
 use crate::metadata::Dependency;
+use crate::values::copy_table;
 
 pub(crate) use path::{path_value, table};
 
@@ -39,7 +40,8 @@ struct Node<'c> {
     /// The alias, if it has one.
     name: Cow<'c, str>,
     specs: Option<Vec<SpecId>>,
-    values: Map,
+    /// Its values with those imported; none while they are those of the file.
+    values: Option<Map>,
     children: Vec<Id>,
     parent: Option<Id>,
 }
@@ -75,7 +77,7 @@ impl<'c> Tree<'c> {
             chart,
             name: Cow::Borrowed(&chart.metadata.name),
             specs,
-            values: convert::table(&chart.values),
+            values: None,
             children: Vec::new(),
             parent,
         });
@@ -140,9 +142,13 @@ impl<'c> Tree<'c> {
         &self.node(id).name
     }
 
-    /// Its own values, with those imported.
-    pub(crate) fn values(&self, id: Id) -> &Map {
-        &self.node(id).values
+    /// A copy of its own values, with those imported. It shares nothing with anybody.
+    pub(crate) fn values(&self, id: Id) -> Map {
+        let node = self.node(id);
+        match &node.values {
+            Some(values) => copy_table(values),
+            None => convert::table(&node.chart.values),
+        }
     }
 
     /// The charts in it that are switched on.

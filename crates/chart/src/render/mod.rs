@@ -227,7 +227,7 @@ impl<'c> Prepared<'c> {
     ///
     /// As [`Self::values`].
     pub fn chart_values(&self) -> Result<Object<String, Json>, RenderError> {
-        table_of(self.tree.values(ROOT))
+        table_of(&self.tree.values(ROOT))
     }
 
     /// Chart.yaml with the dependencies that are switched on, under their aliases: what a release record keeps.

@@ -22,9 +22,14 @@ impl Tree<'_> {
         for spec in specs {
             self.import_one(spec, &merged, &mut imported, warnings);
         }
-        let own = copy_table(&merged);
+        // What is imported is a part of what it is laid under.
+        let own = if imported.is_empty() {
+            merged
+        } else {
+            copy_table(&merged)
+        };
         merge_tables(&own, &imported, Nulls::Keep, warnings);
-        self.nodes[id.0].values = own;
+        self.nodes[id.0].values = Some(own);
         Ok(())
     }
 

@@ -97,7 +97,7 @@ impl Pass<'_> {
 
     /// Lays `dest` over the chart's own values.
     fn own(&mut self, chart: Id, dest: &Map, path: &str) {
-        let defaults = copy_table(self.tree.values(chart));
+        let defaults = self.tree.values(chart);
         for (key, default) in defaults.entries().iter() {
             match dest.get(key) {
                 None => dest.set(key.clone(), default.clone()),

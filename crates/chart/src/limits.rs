@@ -4,6 +4,8 @@ use crate::load::LoadError;
 
 /// Content of an archive or a folder, without its sub-charts' own archives. Helm's.
 pub(crate) const MAX_CHART: u64 = 100 * 1024 * 1024;
+/// An archive as it is packed: one that compresses nothing at all is hardly larger than its content.
+pub(crate) const MAX_PACKED: u64 = MAX_CHART + MAX_CHART / 8;
 /// One file. Helm's.
 pub(crate) const MAX_FILE: u64 = 5 * 1024 * 1024;
 /// Charts within charts. Helm has no bound and overflows its stack far beyond.

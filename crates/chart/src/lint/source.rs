@@ -1,6 +1,6 @@
 //! The files of a chart that is linted, on the disk or in an archive.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use crate::fields::read;
@@ -24,10 +24,7 @@ impl Source {
     pub(super) fn open(path: &Path) -> Result<Self, String> {
         let shown = path.to_string_lossy();
         if shown.ends_with(".tgz") || shown.ends_with(".tar.gz") {
-            let bytes = std::fs::read(path).map_err(|error| {
-                let error = load::words(&error);
-                format!("unable to open tarball: open {shown}: {error}")
-            })?;
+            let bytes = archive(path)?;
             let files = load::archive_files(&bytes)
                 .map_err(|error| format!("unable to extract tarball: {error}"))?;
             check_name(&files).map_err(|error| format!("unable to extract tarball: {error}"))?;
@@ -64,11 +61,15 @@ impl Source {
                 if found.is_dir() {
                     return Some(Err(format!("read {}: is a directory", path.display())));
                 }
-                if found.len() > crate::limits::MAX_FILE {
-                    return Some(Err(format!("{} is larger than 5 MiB", path.display())));
+                if !found.is_file() {
+                    // A pipe might never begin.
+                    return Some(Err(format!("{} is not a regular file", path.display())));
                 }
-                match std::fs::read(&path) {
+                match bounded(&path, crate::limits::MAX_FILE) {
                     Err(error) if error.kind() == ErrorKind::NotFound => None,
+                    Err(error) if error.kind() == ErrorKind::FileTooLarge => {
+                        Some(Err(format!("{} is larger than 5 MiB", path.display())))
+                    }
                     read => Some(read.map_err(|error| {
                         format!("open {}: {}", path.display(), load::words(&error))
                     })),
@@ -100,6 +101,34 @@ impl Source {
             Self::Archive { files, .. } => load::files(files.clone()),
         }
     }
+}
+
+/// The bytes of an archive.
+fn archive(path: &Path) -> Result<Vec<u8>, String> {
+    let shown = path.display();
+    let failed = |error: &std::io::Error| {
+        let error = load::words(error);
+        format!("unable to open tarball: open {shown}: {error}")
+    };
+    let found = std::fs::metadata(path).map_err(|error| failed(&error))?;
+    if !found.is_file() && !found.is_dir() {
+        return Err(format!(
+            "unable to open tarball: {shown} is not a regular file"
+        ));
+    }
+    bounded(path, crate::limits::MAX_PACKED).map_err(|error| failed(&error))
+}
+
+/// The bytes of a file that has no more than that many.
+fn bounded(path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?
+        .take(most + 1)
+        .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(ErrorKind::FileTooLarge.into());
+    }
+    Ok(bytes)
 }
 
 /// Whether the chart of an archive has a name that a folder may have.

@@ -10,7 +10,7 @@ use kzero_gotmpl::Str;
 use tar::EntryType;
 
 use super::{File, LoadError, sniff, unmarked, words};
-use crate::limits::{Budget, MAX_CHART, MAX_FILE};
+use crate::limits::{Budget, MAX_CHART, MAX_FILE, MAX_PACKED};
 use crate::quote::quoted;
 
 /// Go's text for what does not begin as gzip does.
@@ -36,14 +36,12 @@ pub(super) fn file(path: &Path) -> Result<Vec<u8>, LoadError> {
     }
     let file = std::fs::File::open(path).map_err(|error| wrong("open", &error))?;
     let mut bytes = Vec::new();
-    // One that compresses nothing at all is hardly larger than its content.
-    let most = MAX_CHART + MAX_CHART / 8;
-    file.take(most + 1)
+    file.take(MAX_PACKED + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| {
             LoadError::new(format!("file '{name}' cannot be read: {}", words(&error)))
         })?;
-    if bytes.len() as u64 > most {
+    if bytes.len() as u64 > MAX_PACKED {
         return Err(too_large());
     }
     if !bytes.starts_with(b"\x1f\x8b\x08") {

@@ -137,3 +137,26 @@ fn archives_that_are_none_are_told_of() {
     let got = lint_bytes(b"x");
     assert_eq!(got, "unable to extract tarball: unexpected EOF");
 }
+
+#[test]
+fn devices_are_not_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let archive = dir.path().join("endless.tgz");
+    std::os::unix::fs::symlink("/dev/zero", &archive).unwrap();
+    let shown = archive.display();
+    assert_eq!(
+        plainly(&archive).unwrap_err(),
+        format!("unable to open tarball: {shown} is not a regular file")
+    );
+
+    let chart = dir.path().join("web");
+    std::fs::create_dir(&chart).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", chart.join("values.yaml")).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", chart.join("Chart.yaml")).unwrap();
+    let report = plainly(&chart).unwrap();
+    for file in ["Chart.yaml", "values.yaml"] {
+        let text = format!("{} is not a regular file", chart.join(file).display());
+        let mut messages = report.messages.iter();
+        assert!(messages.any(|m| m.path == file && m.text.contains(&text)));
+    }
+}

@@ -24,6 +24,7 @@ mod client;
 mod credentials;
 pub mod dependency;
 mod error;
+mod file;
 #[cfg(test)]
 mod hostile;
 mod http;

@@ -238,12 +238,13 @@ impl Client<'_> {
 
     fn cached_bytes(&self, name: &str) -> Result<Vec<u8>, Error> {
         let path = self.index_path(name);
-        let open = |error: std::io::Error| Error::path("open", &path, &error);
-        if std::fs::metadata(&path).map_err(open)?.len() > MAX_INDEX {
-            let text = format!("{} is larger than {MAX_INDEX} bytes", path.display());
-            return Err(Error::new(crate::ErrorKind::TooLarge, text));
-        }
-        std::fs::read(&path).map_err(open)
+        crate::file::read(&path, MAX_INDEX).map_err(|error| match error.kind() {
+            std::io::ErrorKind::FileTooLarge => {
+                let text = format!("{} is larger than {MAX_INDEX} bytes", path.display());
+                Error::new(crate::ErrorKind::TooLarge, text)
+            }
+            _ => Error::path("open", &path, &error),
+        })
     }
 }
 

@@ -42,13 +42,8 @@ impl Config {
                 words(error)
             ))
         };
-        let bytes = match std::fs::metadata(path) {
-            Ok(found) if found.len() > MAX_FILE => {
-                return Err(Error::local(format!(
-                    "failed to open config file at {shown}: it is too large"
-                )));
-            }
-            Ok(_) => std::fs::read(path).map_err(|error| failed(&error))?,
+        let bytes = match crate::file::read(path, MAX_FILE) {
+            Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(Self::default());
             }

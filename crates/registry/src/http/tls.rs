@@ -79,7 +79,7 @@ impl Pair {
             ))
         };
         let open = |path: &Path| {
-            read(path)
+            crate::file::read(path, MAX_FILE)
                 .map_err(|error| failed(format!("open {}: {}", path.display(), words(&error))))
         };
         let (mut pem, key) = (open(cert)?, open(key)?);
@@ -111,7 +111,8 @@ struct Trusted {
 impl Trusted {
     fn read(path: &Path) -> Result<Self, Error> {
         let shown = path.display();
-        let pem = read(path).map_err(|_| Error::local(format!("can't read CA file: {shown}")))?;
+        let pem = crate::file::read(path, MAX_FILE)
+            .map_err(|_| Error::local(format!("can't read CA file: {shown}")))?;
         let nothing = || Error::local(format!("failed to append certificates from file: {shown}"));
         let certificates: Vec<_> = CertificateDer::pem_slice_iter(&pem).flatten().collect();
         let mut roots = RootCertStore::empty();
@@ -193,15 +194,6 @@ impl ServerCertVerifier for Trusted {
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.inner.supported_verify_schemes()
     }
-}
-
-/// Reads a file of a sensible size.
-fn read(path: &Path) -> std::io::Result<Vec<u8>> {
-    let length = std::fs::metadata(path)?.len();
-    if length > MAX_FILE {
-        return Err(std::io::Error::other("the file is too large"));
-    }
-    std::fs::read(path)
 }
 
 #[cfg(test)]

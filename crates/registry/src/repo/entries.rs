@@ -45,12 +45,12 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Repository>, Error> {
             words(error)
         ))
     };
-    let bytes = match std::fs::metadata(path) {
-        Ok(found) if found.len() > MAX_FILE => {
+    let bytes = match crate::file::read(path, MAX_FILE) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
             let text = format!("couldn't load repositories file ({shown}): it is too large");
             return Err(Error::new(ErrorKind::TooLarge, text));
         }
-        Ok(_) => std::fs::read(path).map_err(|error| failed(&error))?,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(failed(&error)),
     };

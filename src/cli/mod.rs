@@ -32,10 +32,15 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut environment = Environment::capture();
     let name = program_name(&arguments, &environment);
     let command = Cli::command().bin_name(name.clone());
-    let cli = command
-        .try_get_matches_from(&arguments)
-        .and_then(|matches| Cli::from_arg_matches(&matches));
-    let cli = match cli {
+    let parse = |command: clap::Command| {
+        command
+            .try_get_matches_from(&arguments)
+            .and_then(|matches| Cli::from_arg_matches(&matches))
+    };
+    // What is wrong is told by the plain command, whose help is shorter.
+    let cli = match parse(command.clone().mut_subcommand("chart", chart::as_in_helm))
+        .or_else(|_| parse(command))
+    {
         Ok(cli) => cli,
         Err(error) => return usage(&error, &arguments),
     };

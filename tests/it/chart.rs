@@ -314,3 +314,58 @@ fn missing_dependencies_stop_before_anything_is_rendered() {
         "Error: An error occurred while checking for chart dependencies. You may need to run `helm dependency build` to fetch missing dependencies: found in Chart.yaml, but missing in charts/ directory: gone",
     );
 }
+
+#[test]
+fn flags_may_be_written_as_helm_takes_them() {
+    let place = web();
+    let plain = printed(&place, &["web"]);
+    for flags in [
+        ["--include-crds=false", "--skip-tests=F"],
+        ["--include-crds", "--include-crds=0"],
+        ["--name-template", ""],
+        ["--values", ""],
+        ["--output-dir", ""],
+        ["--ca-file", ""],
+        ["--password", "-secret"],
+        ["--version=1", "--version=2"],
+    ] {
+        assert_eq!(printed(&place, &["web", flags[0], flags[1]]), plain);
+    }
+    let text = printed(&place, &["web", "--include-crds=true", "--include-crds"]);
+    assert!(text.contains("CustomResourceDefinition"), "{text}");
+
+    let outcome = place.run_with(["chart", "template", "web", "--include-crds=maybe"]);
+    outcome.assert_code(1);
+    assert!(outcome.stdout.is_empty());
+    assert!(
+        outcome.stderr.contains("--include-crds"),
+        "{}",
+        outcome.stderr
+    );
+    let help = place.run_with(["chart", "template", "--help"]).stdout;
+    assert!(!help.contains("--include-crds["), "{help}");
+}
+
+#[test]
+fn files_without_an_end_are_no_values() {
+    let place = web();
+    for (flags, error) in [
+        (
+            ["-f", "/dev/zero"],
+            "read /dev/zero: larger than 67108864 bytes",
+        ),
+        (["-f", "web"], "read web: is a directory"),
+        (
+            ["-f", "web/values.yaml,"],
+            "open : no such file or directory",
+        ),
+        (
+            ["--set-file", "a=/dev/zero"],
+            "failed parsing --set-file data: read /dev/zero: larger than 67108864 bytes",
+        ),
+    ] {
+        let outcome = place.run_with(["chart", "template", "web", flags[0], flags[1]]);
+        outcome.assert_code(1);
+        assert_eq!(outcome.stderr, format!("Error: {error}\n"));
+    }
+}

@@ -1,6 +1,7 @@
 //! `kzero chart …`: Helm's chart commands with Helm's flags and output (S-D.2).
 
 mod dependency;
+mod flags;
 mod lint;
 mod live;
 mod name;
@@ -50,6 +51,8 @@ pub(in crate::cli) enum ChartCommand {
         command: dependency::DependencyCommand,
     },
 }
+
+pub(in crate::cli) use flags::as_in_helm;
 
 /// The files of Helm that count, as its flags name them; each is stronger than its variable.
 #[derive(Debug, Clone, Default, Args)]

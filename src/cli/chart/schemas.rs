@@ -1,10 +1,12 @@
 //! Schemas that others refer to, from the disk and over http.
 
+use std::path::Path;
 use std::time::Duration;
 
 use kzero_chart::schema::Fetch;
 
 use super::remote;
+use super::values::open;
 use crate::cli::app::App;
 
 /// Bytes of one schema.
@@ -32,16 +34,9 @@ impl Fetch for Schemas<'_> {
 }
 
 fn read(path: &str) -> Result<Vec<u8>, String> {
-    let failed = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::NotFound => format!("open {path}: no such file or directory"),
-        _ => format!("open {path}: {error}"),
-    };
-    let found = std::fs::metadata(path).map_err(failed)?;
-    if !found.is_file() {
+    let place = Path::new(path);
+    if std::fs::metadata(place).is_ok_and(|found| !found.is_file()) {
         return Err(format!("open {path}: not a file"));
     }
-    if found.len() > MAX_SCHEMA {
-        return Err(format!("open {path}: larger than {MAX_SCHEMA} bytes"));
-    }
-    std::fs::read(path).map_err(failed)
+    open(place, path, MAX_SCHEMA)
 }

@@ -6,6 +6,7 @@ use clap::Args;
 use kzero_chart::{Chart, load};
 use kzero_registry::{Access, Client, Console, Located, Login, Settings, Wanted, local};
 
+use super::flags::given;
 use crate::cli::app::{App, runtime};
 
 /// Which chart is meant, where it is and how it is fetched: Helm's flags.
@@ -126,9 +127,9 @@ impl AccessFlags {
         Ok(Access {
             username: self.username.clone(),
             password: self.password.0.as_str().into(),
-            ca_file: self.ca_file.clone(),
-            cert_file: self.cert_file.clone(),
-            key_file: self.key_file.clone(),
+            ca_file: given(self.ca_file.as_ref()).map(Path::to_owned),
+            cert_file: given(self.cert_file.as_ref()).map(Path::to_owned),
+            key_file: given(self.key_file.as_ref()).map(Path::to_owned),
             insecure_skip_tls_verify: self.insecure_skip_tls_verify,
             plain_http: self.plain_http,
             pass_credentials,

@@ -15,6 +15,7 @@ use kzero_chart::render::{
 use kzero_chart::{Chart, schema};
 use kzero_gotmpl::semver::{Constraint, Version};
 
+use super::flags::given;
 use super::live::Live;
 use super::schemas::Schemas;
 use super::source::{Found, SourceFlags, loaded};
@@ -245,9 +246,11 @@ fn offline(version: Option<KubeVersion>, more: &[String]) -> Capabilities {
 
 /// The name and the chart's reference.
 fn release_name(arguments: &TemplateArgs) -> Result<(String, &str), String> {
+    let template = arguments.naming.name_template.as_deref();
+    let template = template.filter(|template| !template.is_empty());
     match arguments.words.as_slice() {
         [chart] => {
-            if let Some(template) = &arguments.naming.name_template {
+            if let Some(template) = template {
                 return Ok((name::from_template(template, &System::default())?, chart));
             }
             // Helm gives it this name whatever --generate-name says.
@@ -257,7 +260,7 @@ fn release_name(arguments: &TemplateArgs) -> Result<(String, &str), String> {
             if arguments.naming.generate_name {
                 return Err("cannot set --generate-name and also specify a name".to_owned());
             }
-            if arguments.naming.name_template.is_some() {
+            if template.is_some() {
                 return Err("cannot set --name-template and also specify a name".to_owned());
             }
             Ok((name.clone(), chart))
@@ -399,9 +402,9 @@ impl Job<'_> {
 
     fn print(&self, shown: &mut Shown) -> Result<(), String> {
         let output = &self.arguments.output;
-        let mut folder = output.output_dir.as_ref().map(|folder| Folder {
+        let mut folder = given(output.output_dir.as_ref()).map(|folder| Folder {
             root: self.app.environment.absolute(folder),
-            shown: folder.clone(),
+            shown: folder.to_owned(),
             release: output.release_name.then_some(self.name),
             written: HashSet::new(),
         });

@@ -1,6 +1,8 @@
 //! `-f`, `--set` and its family: the flags that give a chart its values.
 
+use std::fs::File;
 use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -9,6 +11,9 @@ use serde_json::{Map, Value};
 
 use super::remote;
 use crate::cli::app::App;
+
+/// Bytes of one file of values, or of one that becomes a value.
+const MAX_FILE: u64 = 64 << 20;
 
 /// How long the fetching of a file may take.
 const TIME: Duration = Duration::from_secs(120);
@@ -83,25 +88,55 @@ impl ValueFlags {
 /// Reads a file of a flag; `-` is standard input, and an address is fetched.
 fn read(path: &str, app: &App) -> Result<Vec<u8>, String> {
     if path.trim() == "-" {
-        let mut bytes = Vec::new();
-        return match std::io::stdin().lock().read_to_end(&mut bytes) {
-            Ok(_) => Ok(bytes),
-            Err(error) => Err(format!("cannot read standard input: {error}")),
-        };
+        return bounded(std::io::stdin().lock(), "standard input", MAX_FILE)
+            .map_err(|error| format!("cannot read {error}"));
     }
     if remote::is_elsewhere(path) {
         return remote::get(app, path, TIME);
     }
-    std::fs::read(app.environment.absolute(path)).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => format!("open {path}: no such file or directory"),
-        _ => format!("open {path}: {error}"),
-    })
+    // An empty path is no file, and not the current folder.
+    let place = match path {
+        "" => PathBuf::new(),
+        path => app.environment.absolute(path),
+    };
+    open(&place, path, MAX_FILE)
+}
+
+/// Reads a file of at most so many bytes, which errors name as it was written.
+///
+/// # Errors
+///
+/// It cannot be read, or has more.
+pub(super) fn open(place: &Path, shown: &str, most: u64) -> Result<Vec<u8>, String> {
+    let file = File::open(place).map_err(|error| format!("open {shown}: {}", words(&error)))?;
+    bounded(file, shown, most).map_err(|error| format!("read {error}"))
+}
+
+/// Reads to the end, but no more than so many bytes: a device may have no end.
+fn bounded(input: impl Read, shown: &str, most: u64) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    input
+        .take(most + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| format!("{shown}: {}", words(&error)))?;
+    if bytes.len() as u64 > most {
+        return Err(format!("{shown}: larger than {most} bytes"));
+    }
+    Ok(bytes)
+}
+
+/// An error of the system as Helm words it: in small letters, without a number.
+fn words(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    text.to_lowercase()
 }
 
 /// Flags that take several values at once, separated as in a CSV file.
 fn comma_separated(flags: &[String]) -> Result<Vec<String>, String> {
     let mut all = Vec::new();
-    for flag in flags {
+    // A flag without anything gives no file, as a script has it whose variable is not set.
+    for flag in flags.iter().filter(|flag| !flag.is_empty()) {
         let mut rest = flag.as_str();
         loop {
             let (field, after) = field(rest).ok_or_else(|| {
@@ -144,14 +179,35 @@ fn field(text: &str) -> Option<(String, Option<&str>)> {
 
 #[cfg(test)]
 mod tests {
-    use super::comma_separated;
+    use std::path::Path;
+
+    use super::{comma_separated, open};
+
+    #[test]
+    fn files_without_an_end_are_refused() {
+        let error = open(Path::new("/dev/zero"), "/dev/zero", 100).unwrap_err();
+        assert_eq!(error, "read /dev/zero: larger than 100 bytes");
+        assert!(
+            open(Path::new("/dev/null"), "/dev/null", 0)
+                .unwrap()
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn paths_that_are_no_files_are_named_as_helm_names_them() {
+        let open = |path: &str| open(Path::new(path), path, 1).unwrap_err();
+        assert_eq!(open(""), "open : no such file or directory");
+        assert_eq!(open("/"), "read /: is a directory");
+    }
 
     #[test]
     fn several_files_may_be_given_at_once() {
         let split = |text: &str| comma_separated(&[text.to_owned()]);
         assert_eq!(split("a.yaml,b.yaml").unwrap(), ["a.yaml", "b.yaml"]);
         assert_eq!(split("\"a,\"\"1\"\"\",b").unwrap(), ["a,\"1\"", "b"]);
-        assert_eq!(split("").unwrap(), [""]);
+        assert!(split("").unwrap().is_empty());
+        assert_eq!(split("a,").unwrap(), ["a", ""]);
         assert!(split("a\"b").is_err());
         assert!(split("\"a").is_err());
     }

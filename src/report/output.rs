@@ -231,7 +231,11 @@ fn harmless(text: String) -> String {
 }
 
 fn text(record: &Record, context: &Context, colour: bool) -> String {
-    let mut body = harmless(context.masker.mask(&record.text).into_owned());
+    let mut body = harmless(if record.verbatim {
+        record.text.clone()
+    } else {
+        context.masker.mask(&record.text).into_owned()
+    });
     if record.bare {
         body.push('\n');
         return body;
@@ -272,7 +276,12 @@ fn json_line(record: &Record, context: &Context, command: &str) -> String {
     object.insert("app".into(), json!("kzero"));
     object.insert("level".into(), json!(record.level.tag()));
     object.insert("kind".into(), json!(record.kind.word()));
-    object.insert("msg".into(), mask(&record.text));
+    let text = if record.verbatim {
+        Value::String(record.text.clone())
+    } else {
+        mask(&record.text)
+    };
+    object.insert("msg".into(), text);
     if let (Some(id), false) = (&context.client_id, record.kind == Kind::Live) {
         object.insert("client_id".into(), json!(id));
     }

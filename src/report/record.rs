@@ -115,6 +115,8 @@ pub struct Record {
     pub stream: Stream,
     /// In text format: without the dated prefix (S-6.1).
     pub bare: bool,
+    /// Whether it is written as it is: Helm's own words, which hold no secret of a profile (S-D.2).
+    pub verbatim: bool,
     /// In text: the part of `text` that the summary colours.
     pub coloured: Option<(Duration, bool)>,
 }
@@ -130,6 +132,7 @@ impl Record {
             fields: Fields::default(),
             stream: Stream::Stdout,
             bare: false,
+            verbatim: false,
             coloured: None,
         }
     }
@@ -140,6 +143,14 @@ impl Record {
             stream: Stream::Stderr,
             bare: true,
             ..Self::line(level, kind, text)
+        }
+    }
+
+    /// A bare line on stderr that masking leaves as it is.
+    pub fn verbatim(level: Level, kind: Kind, text: impl Into<String>) -> Self {
+        Self {
+            verbatim: true,
+            ..Self::bare(level, kind, text)
         }
     }
 

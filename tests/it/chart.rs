@@ -304,6 +304,26 @@ fn the_namespace_is_that_of_the_context_when_nothing_else_names_one() {
 }
 
 #[test]
+fn helms_own_words_are_not_masked() {
+    let place = web();
+    let outcome = place.run_with(["chart", "template", "web", "--set", "a=1,a.b=2"]);
+    outcome.assert_code(1).assert_stderr(
+        "Error: failed parsing --set data: unable to parse key: interface conversion: interface {} is int64, not map[string]interface {}",
+    );
+}
+
+#[test]
+fn a_kubeconfig_without_end_is_no_kubeconfig() {
+    let place = web().env("KUBECONFIG", "/dev/zero");
+    let text = printed(&place, &["web"]);
+    assert!(text.contains("\"Namespace\":\"default\""));
+    let outcome = place.run_with(["chart", "template", "web", "--validate"]);
+    outcome
+        .assert_code(1)
+        .assert_stderr("Error: kubeconfig /dev/zero: a device, or larger than 64 MiB");
+}
+
+#[test]
 fn missing_dependencies_stop_before_anything_is_rendered() {
     let place = web().file(
         "web/Chart.yaml",

@@ -184,9 +184,26 @@ fn resolve_in(options: &ConnectOptions, account: &Path) -> Result<Resolved, Clus
     )))
 }
 
+/// The largest kubeconfig, in bytes.
+const MAX_KUBECONFIG: u64 = 64 << 20;
+
+fn is_device(found: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    found.file_type().is_char_device() || found.file_type().is_block_device()
+}
+
 /// Reads one file; `None` if it is not there.
 fn read(path: &Path) -> Result<Option<Kubeconfig>, ClusterError> {
     let shown = path.display();
+    if let Ok(found) = std::fs::metadata(path)
+        && (is_device(&found) || found.len() > MAX_KUBECONFIG)
+    {
+        // It might never end.
+        return Err(ClusterError::config(format!(
+            "kubeconfig {shown}: a device, or larger than {} MiB",
+            MAX_KUBECONFIG >> 20
+        )));
+    }
     match Kubeconfig::read_from(path) {
         Ok(mut file) => {
             // An empty value must not hide the one of a later file.

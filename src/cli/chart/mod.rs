@@ -106,7 +106,7 @@ pub(in crate::cli) fn run(app: &App, command: &ChartCommand) -> ExitCode {
 /// Writes an error line to stderr as it is.
 fn complain(app: &App, text: &str) {
     app.output
-        .write(&Record::bare(Level::Error, Kind::Error, text));
+        .write(&Record::verbatim(Level::Error, Kind::Error, text));
 }
 
 /// The namespace of a release: of the flag, of `HELM_NAMESPACE`, of the kubeconfig's context, or `default`.

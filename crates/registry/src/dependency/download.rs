@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use kzero_chart::metadata::Dependency;
 use kzero_chart::{load, pack};
@@ -26,14 +27,39 @@ struct Place {
     digest: String,
 }
 
+/// How the folders are called that charts are fetched into.
+const TEMPORARY: &str = "tmpcharts-";
+/// Older ones are nobody's: no run fetches for so long.
+const LEFT_BEHIND: Duration = Duration::from_secs(3600);
+
+/// Removes what killed runs have left, since files in a chart's folder become files of the chart.
+fn remove_leftovers(chart: &Path) {
+    let Ok(entries) = fs::read_dir(chart) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let is_ours = entry.file_name().to_string_lossy().starts_with(TEMPORARY)
+            && entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let age = entry
+            .metadata()
+            .and_then(|found| found.modified())
+            .map(|modified| modified.elapsed().unwrap_or_default());
+        if is_ours && age.is_ok_and(|age| age > LEFT_BEHIND) {
+            // What cannot be removed now can be next time.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 impl Manager<'_, '_> {
     /// Fetches all of them beside `charts/` and moves them there when all have come; what else is an archive
     /// there goes away. Versions of folders are filled in.
     pub(super) async fn download_all(&mut self, locked: &mut [Dependency]) -> Result<(), Error> {
         let target = joined(self.chart, "charts");
         prepare(&target)?;
+        remove_leftovers(self.chart);
         let temporary = tempfile::Builder::new()
-            .prefix("tmpcharts-")
+            .prefix(TEMPORARY)
             .tempdir_in(self.chart)
             .map_err(|error| Error::path("mkdir", self.chart, &error))?;
         self.client
@@ -302,5 +328,33 @@ fn same_version(a: &str, b: &str) -> bool {
         (Ok(a), Ok(b)) => a.compare(&b).is_eq(),
         (Err(_), _) => a == b,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::Duration;
+
+    #[test]
+    fn folders_that_killed_runs_left_are_removed_and_others_stay() {
+        let chart = tempfile::tempdir().unwrap();
+        let put = |name: &str, age: u64| {
+            let path = chart.path().join(name);
+            fs::create_dir(&path).unwrap();
+            let now = fs::metadata(chart.path()).unwrap().modified().unwrap();
+            let then = now - Duration::from_secs(age);
+            fs::File::open(&path).unwrap().set_modified(then).unwrap();
+        };
+        put("tmpcharts-old", 7200);
+        put("tmpcharts-new", 60);
+        put("other", 7200);
+        super::remove_leftovers(chart.path());
+        let mut left: Vec<_> = fs::read_dir(chart.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        left.sort();
+        assert_eq!(left, ["other", "tmpcharts-new"]);
     }
 }

@@ -13,6 +13,8 @@ mod regression;
 mod signals;
 mod steps;
 
+use std::time::Duration;
+
 use kzero_testkit::Kzero;
 
 /// The binary in a folder of its own.
@@ -28,4 +30,20 @@ fn live(rest: &str) -> String {
 /// A profile whose `run` section is dry-run; `rest` follows.
 fn dry(rest: &str) -> String {
     format!("schema_version: \"1.0\"\nrun: {{mode: dry-run}}\n{rest}")
+}
+
+/// Waits for a process whose streams nobody reads: it has to end all the same.
+#[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+fn ended(child: &mut std::process::Child, limit: Duration) -> std::process::ExitStatus {
+    let begin = std::time::Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        if begin.elapsed() > limit {
+            child.kill().unwrap();
+            panic!("kzero waits for its reader");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }

@@ -550,17 +550,7 @@ fn a_reader_that_stops_reading_does_not_stop_a_live_run() {
         .stderr(errors)
         .spawn()
         .unwrap();
-    let begin = std::time::Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        if begin.elapsed() > Duration::from_secs(50) {
-            child.kill().unwrap();
-            panic!("kzero waits for its reader");
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    };
+    let status = crate::ended(&mut child, Duration::from_secs(50));
     assert!(status.success(), "{}", place.read("err"));
     let size = api.get("/apis/apps/v1/namespaces/x/deployments/a").unwrap();
     assert_eq!(size["spec"]["replicas"], 0);

@@ -413,17 +413,7 @@ fn a_reader_of_both_streams_that_stops_reading_does_not_keep_a_run_from_ending()
         .stderr(writer)
         .spawn()
         .unwrap();
-    let begin = std::time::Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        if begin.elapsed() > Duration::from_secs(40) {
-            child.kill().unwrap();
-            panic!("kzero waits for its reader");
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    };
+    let status = crate::ended(&mut child, Duration::from_secs(40));
     assert_eq!(status.code(), Some(3));
     assert_eq!(place.read("marker"), "ran\n");
     drop(reader);

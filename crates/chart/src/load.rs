@@ -205,8 +205,9 @@ fn extension(path: &str) -> &str {
     name.rfind('.').and_then(|at| name.get(at..)).unwrap_or("")
 }
 
-/// An error of the system in Go's words.
-pub(crate) fn words(error: &std::io::Error) -> String {
+/// An error of the system in Go's words: lower case, without a number.
+#[must_use]
+pub fn words(error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     let mut chars = text.chars();

@@ -1,6 +1,6 @@
 //! Chart.yaml and Chart.lock: their fields, and what makes them valid.
 
-mod time;
+pub(crate) mod time;
 
 use std::collections::{BTreeMap, HashSet};
 

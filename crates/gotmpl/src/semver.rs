@@ -448,6 +448,15 @@ impl Single {
     }
 }
 
+/// Whether a version satisfies a constraint; what does not read satisfies nothing.
+#[must_use]
+pub fn is_compatible(constraint: &str, version: &str) -> bool {
+    match (Constraint::parse(constraint), Version::parse(version)) {
+        (Ok(constraint), Ok(version)) => constraint.check(&version),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Constraint, Version};

@@ -33,7 +33,8 @@ pub enum MissingKey {
 pub struct Limits {
     /// How deep templates may call each other.
     pub depth: u32,
-    /// How many steps may be made: about one for each node, element and hundred bytes handled.
+    /// How many steps may be made: about one for each node, each element, eight bytes of a function's text arguments, and
+    /// hundred bytes made.
     pub steps: u64,
     /// How many bytes all living values and texts may hold together. Twice as many may be in use for a moment, and the
     /// stack of deeply nested templates comes to it.

@@ -77,12 +77,4 @@ impl From<kzero_chart::LoadError> for Error {
     }
 }
 
-/// An error of the system in Go's words: lower case, without a number.
-pub(crate) fn words(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| {
-        first.to_lowercase().chain(chars).collect()
-    })
-}
+pub(crate) use kzero_chart::load::words;

@@ -13,7 +13,7 @@ use kzero_chart::render::{
     Capabilities, KubeVersion, Lookup, Options, Prepared, Release, Rendered,
 };
 use kzero_chart::{Chart, schema};
-use kzero_gotmpl::semver::{Constraint, Version};
+use kzero_gotmpl::semver::is_compatible;
 
 use super::flags::given;
 use super::live::Live;
@@ -447,13 +447,6 @@ impl Job<'_> {
 
 fn source(text: &mut String, path: &str, content: &str) {
     let _ = writeln!(text, "---\n# Source: {path}\n{content}");
-}
-
-fn is_compatible(constraint: &str, version: &str) -> bool {
-    match (Constraint::parse(constraint), Version::parse(version)) {
-        (Ok(constraint), Ok(version)) => constraint.check(&version),
-        _ => false,
-    }
 }
 
 /// Only the documents from these files, in the order the files are given in.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use kzero_chart::load::words;
 use kzero_chart::values;
 use serde_json::{Map, Value};
 
@@ -123,13 +124,6 @@ fn bounded(input: impl Read, shown: &str, most: u64) -> Result<Vec<u8>, String> 
         return Err(format!("{shown}: larger than {most} bytes"));
     }
     Ok(bytes)
-}
-
-/// An error of the system as Helm words it: in small letters, without a number.
-fn words(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
-    text.to_lowercase()
 }
 
 /// Flags that take several values at once, separated as in a CSV file.

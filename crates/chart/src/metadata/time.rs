@@ -111,7 +111,8 @@ fn literal<'a>(rest: &mut &'a str, part: &'static str) -> Result<(), Wrong<'a>> 
     Ok(())
 }
 
-fn days(year: u32, month: u32) -> u32 {
+/// How many days a month has.
+pub(crate) fn days(year: u32, month: u32) -> u32 {
     let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     match month {
         2 if leap => 29,

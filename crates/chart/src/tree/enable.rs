@@ -1,19 +1,11 @@
 //! Switching dependencies on and off, and renaming them.
 
-use kzero_gotmpl::semver::{Constraint, Version};
+use kzero_gotmpl::semver::is_compatible;
 use kzero_gotmpl::{Map, Value};
 
 use super::{Id, SpecId, Tree, path_value, table};
 use crate::tree::path::Missing;
 use crate::values::{Nulls, coalesce};
-
-/// Whether a version satisfies a constraint; what does not read satisfies nothing.
-pub(crate) fn is_compatible(constraint: &str, version: &str) -> bool {
-    match (Constraint::parse(constraint), Version::parse(version)) {
-        (Ok(constraint), Ok(version)) => constraint.check(&version),
-        _ => false,
-    }
-}
 
 impl Tree<'_> {
     /// Keeps those charts in a chart that its `dependencies` switch on, under their aliases.

@@ -25,3 +25,9 @@ fn golden(name: &str) -> Vec<Value> {
     assert!(rows.len() > 100, "{path} has lost its rows");
     rows[1..].to_vec()
 }
+
+/// Fails with all rows that are wrong.
+fn none(wrong: &[String], rows: usize) {
+    let texts = wrong.join("\n");
+    assert!(wrong.is_empty(), "{} of {rows}:\n{texts}", wrong.len());
+}

@@ -5,7 +5,7 @@ use kzero_chart::yaml::{decode, decode_bytes, encode, json_number};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::golden;
+use crate::{golden, none};
 
 /// Documents to put faults into.
 const DOCUMENTS: [&str; 6] = [
@@ -61,13 +61,7 @@ fn replay(file: &str, input: impl Fn(&Value) -> Vec<u8>) {
             wrong.push(format!("{text:?}\n  got  {got:?}\n  want {want:?}"));
         }
     }
-    assert!(
-        wrong.is_empty(),
-        "{} of {}:\n{}",
-        wrong.len(),
-        rows.len(),
-        wrong.join("\n")
-    );
+    none(&wrong, rows.len());
 }
 
 fn text(row: &Value) -> Vec<u8> {
@@ -151,13 +145,7 @@ fn values_are_written_as_helms_library_writes_them() {
             wrong.push(format!("{}\n  got  {got:?}\n  want {want:?}", row["value"]));
         }
     }
-    assert!(
-        wrong.is_empty(),
-        "{} of {}:\n{}",
-        wrong.len(),
-        rows.len(),
-        wrong.join("\n")
-    );
+    none(&wrong, rows.len());
 }
 
 proptest! {

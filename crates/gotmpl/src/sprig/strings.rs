@@ -602,56 +602,49 @@ fn has_suffix(_: &mut Cx<'_>, args: &[Value]) -> Result<Value> {
     Ok(Value::Bool(text_at(args, 1).ends_with(&text_at(args, 0))))
 }
 
-fn quote(cx: &mut Cx<'_>, args: &[Value]) -> Result<Value> {
+/// All arguments but nil, each as `put` writes it, with blanks between.
+fn in_a_row(
+    args: &[Value],
+    mut put: impl FnMut(&mut Vec<u8>, &Value) -> Result<()>,
+) -> Result<Value> {
     let mut out = Vec::new();
-    for (at, value) in args
-        .iter()
-        .filter(|value| !matches!(value, Value::Nil))
-        .enumerate()
-    {
+    let there = args.iter().filter(|value| !matches!(value, Value::Nil));
+    for (at, value) in there.enumerate() {
         if at > 0 {
             out.push(b' ');
         }
+        put(&mut out, value)?;
+    }
+    ok(out)
+}
+
+/// Appends what a value prints, within the room there is.
+fn print_in_room(cx: &Cx<'_>, out: &mut Vec<u8>, value: &Value) -> Result<()> {
+    let rest = cx.room().saturating_sub(out.len());
+    Ok(gofmt::print_value(out, value, rest)?)
+}
+
+fn quote(cx: &mut Cx<'_>, args: &[Value]) -> Result<Value> {
+    in_a_row(args, |out, value| {
         let text = cast::to_text(cx, value)?;
         cx.reserve(out.len().saturating_add(text.len()))?;
         cx.spend(text.len() / 32)?;
-        number::quote(&mut out, &text, false);
-    }
-    ok(out)
+        number::quote(out, &text, false);
+        Ok(())
+    })
 }
 
 fn squote(cx: &mut Cx<'_>, args: &[Value]) -> Result<Value> {
-    let mut out = Vec::new();
-    for (at, value) in args
-        .iter()
-        .filter(|value| !matches!(value, Value::Nil))
-        .enumerate()
-    {
-        if at > 0 {
-            out.push(b' ');
-        }
+    in_a_row(args, |out, value| {
         out.push(b'\'');
-        let rest = cx.room().saturating_sub(out.len());
-        gofmt::print_value(&mut out, value, rest)?;
+        print_in_room(cx, out, value)?;
         out.push(b'\'');
-    }
-    ok(out)
+        Ok(())
+    })
 }
 
 fn cat(cx: &mut Cx<'_>, args: &[Value]) -> Result<Value> {
-    let mut out = Vec::new();
-    for (at, value) in args
-        .iter()
-        .filter(|value| !matches!(value, Value::Nil))
-        .enumerate()
-    {
-        if at > 0 {
-            out.push(b' ');
-        }
-        let rest = cx.room().saturating_sub(out.len());
-        gofmt::print_value(&mut out, value, rest)?;
-    }
-    ok(out)
+    in_a_row(args, |out, value| print_in_room(cx, out, value))
 }
 
 fn nospace(cx: &mut Cx<'_>, args: &[Value]) -> Result<Value> {

@@ -1,6 +1,7 @@
 //! Formats of times.
 
 use super::{atoi, fail, rune};
+use crate::metadata::time::days;
 use crate::quote::quoted;
 
 pub(super) fn duration(text: &str) -> Result<(), String> {
@@ -97,16 +98,6 @@ pub(super) fn date(text: &str) -> Result<(), String> {
         return Err(format!("parsing time {}: day out of range", quoted(text)));
     }
     Ok(())
-}
-
-fn days(year: u32, month: u32) -> u32 {
-    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    match month {
-        2 if leap => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
 }
 
 /// Whether two bytes of a text are colons.

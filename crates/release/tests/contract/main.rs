@@ -1,0 +1,1 @@
+//! Tests of the release engine against a real control plane.

@@ -1,0 +1,1 @@
+//! Tests of the release engine that need no cluster.

@@ -22,7 +22,7 @@ use crate::{
     budget::Budget,
     connect::Target,
     credential::{Credential, Identity, Source},
-    error::{ClusterError, Operation, StatusBody},
+    error::{ClusterError, Operation, StatusBody, one_line},
     notice::{Notice, Observer},
     object::ApplyMode,
 };
@@ -307,6 +307,7 @@ impl Cluster {
             let response = sent.map_err(|error| self.transport(operation, &error))?;
             let status = response.status();
             if status.is_success() {
+                self.warnings(call, response.headers());
                 return Ok((response, limit));
             }
             let asked = retry_after(response.headers());
@@ -341,6 +342,21 @@ impl Cluster {
                 }
             }
             return Err(ClusterError::from_status(operation, status, &body));
+        }
+    }
+
+    /// Passes on what the server has to say of a write that it accepted, such as a field that it does not know.
+    fn warnings(&self, call: &Call, headers: &HeaderMap) {
+        if call.method == Method::GET {
+            return;
+        }
+        for value in headers.get_all(header::WARNING) {
+            if let Some(text) = value.to_str().ok().and_then(warning_text) {
+                self.notify(Notice::ServerWarning {
+                    object: call.operation.object.clone(),
+                    text,
+                });
+            }
         }
     }
 
@@ -561,6 +577,13 @@ fn chain(error: &dyn std::error::Error) -> String {
         next = cause.source();
     }
     text
+}
+
+/// The text out of `299 - "text"`.
+fn warning_text(header: &str) -> Option<String> {
+    let quoted = header.strip_prefix("299 ")?.split_once('"')?.1;
+    let text = quoted.strip_suffix('"').unwrap_or(quoted);
+    Some(one_line(&text.replace("\\\"", "\""), 300))
 }
 
 fn server_date(headers: &HeaderMap) -> Option<Timestamp> {

@@ -277,18 +277,6 @@ impl Cluster {
     }
 }
 
-impl ApiResource {
-    fn operation(&self, verb: &'static str, namespace: &str, name: &str) -> Operation {
-        let namespace = (self.namespaced && !namespace.is_empty()).then_some(namespace);
-        Operation::new(
-            verb,
-            self.plural.clone(),
-            namespace,
-            format!("{} {name}", self.kind),
-        )
-    }
-}
-
 impl Discovery {
     fn add(&mut self, group: Group) {
         // Several resources may have one kind; the first one counts, as it is the one that can be written.

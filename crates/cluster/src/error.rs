@@ -54,6 +54,31 @@ pub struct ClusterError {
     class: ErrorClass,
     transient: bool,
     text: String,
+    refusal: Option<Box<Refusal>>,
+}
+
+/// The API server's own words on a request it refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refusal {
+    /// The HTTP status.
+    pub status: u16,
+    /// The reason in one word, such as `Invalid`; empty if it gives none.
+    pub reason: String,
+    /// The whole message; it may have many lines.
+    pub message: String,
+    /// What is wrong with which field.
+    pub fields: Vec<FieldError>,
+}
+
+/// A fault of one field.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FieldError {
+    /// The path of the field, such as `spec.selector`; empty if the server does not say.
+    pub field: String,
+    /// The kind of fault, such as `FieldValueInvalid`.
+    pub reason: String,
+    /// What is wrong with it.
+    pub message: String,
 }
 
 /// What a request was for; the words that errors and notices are made of.
@@ -117,6 +142,7 @@ pub(crate) struct StatusDetails {
 pub(crate) struct StatusCause {
     pub(crate) reason: Option<String>,
     pub(crate) message: Option<String>,
+    pub(crate) field: Option<String>,
 }
 
 impl StatusBody {
@@ -139,6 +165,7 @@ impl ClusterError {
             class,
             transient: false,
             text: text.into(),
+            refusal: None,
         }
     }
 
@@ -153,6 +180,7 @@ impl ClusterError {
             class,
             transient: true,
             text: text.into(),
+            refusal: None,
         }
     }
 
@@ -216,6 +244,7 @@ impl ClusterError {
             class,
             transient,
             text,
+            refusal: Some(Box::new(Refusal::new(status, body))),
         }
     }
 
@@ -234,7 +263,13 @@ impl ClusterError {
             class,
             transient,
             text,
+            refusal: None,
         }
+    }
+
+    /// What the API server said, if it was the server that refused.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        self.refusal.as_deref()
     }
 
     /// The kind of failure.
@@ -246,6 +281,26 @@ impl ClusterError {
     /// 504, refused, reset or lost connections, TLS or I/O timeout, GOAWAY, a budget that ran out).
     pub fn is_transient(&self) -> bool {
         self.transient
+    }
+}
+
+impl Refusal {
+    fn new(status: StatusCode, body: &StatusBody) -> Self {
+        let causes = body
+            .details
+            .as_ref()
+            .and_then(|details| details.causes.as_deref());
+        let fields = causes.unwrap_or_default().iter().map(|cause| FieldError {
+            field: cause.field.clone().unwrap_or_default(),
+            reason: cause.reason.clone().unwrap_or_default(),
+            message: cause.message.clone().unwrap_or_default(),
+        });
+        Self {
+            status: status.as_u16(),
+            reason: body.reason.clone().unwrap_or_default(),
+            message: body.message.clone().unwrap_or_default(),
+            fields: fields.collect(),
+        }
     }
 }
 

@@ -17,6 +17,7 @@ mod connect;
 mod credential;
 mod cronjob;
 mod discovery;
+mod dynamic;
 mod error;
 mod exec;
 mod inventory;
@@ -40,7 +41,8 @@ pub use client::Cluster;
 pub use connect::{ConnectOptions, Environment, Resolved, Target, resolve};
 pub use cronjob::{CronJobState, Suspended};
 pub use discovery::{ApiResource, Discovery};
-pub use error::{ClusterError, ErrorClass};
+pub use dynamic::{ObjectPatch, Propagation, Selection, Write};
+pub use error::{ClusterError, ErrorClass, FieldError, Refusal};
 pub use exec::Stream;
 pub use inventory::{
     CronJobEntry, HelmRelease, NamespaceInventory, NodeEntry, UnschedulablePod, WorkloadEntry,

@@ -57,6 +57,13 @@ pub enum Notice {
         /// The object waited for.
         object: String,
     },
+    /// The server accepted a write and warns of something in it.
+    ServerWarning {
+        /// The object written.
+        object: String,
+        /// The server's sentence.
+        text: String,
+    },
     /// A wait lost its connection or was refused and goes on.
     WaitInterrupted {
         /// The object waited for.
@@ -95,6 +102,9 @@ impl fmt::Display for Notice {
                 f,
                 "{object}: its rollout is paused, counting ready pods of any revision"
             ),
+            Self::ServerWarning { object, text } => {
+                write!(f, "{object}: the API server warns: {text}")
+            }
             Self::WaitInterrupted { object, reason } => {
                 write!(f, "{object}: still waiting after an interruption: {reason}")
             }

@@ -11,7 +11,7 @@
 //! - [`schema::json_schema`] describes profiles to editors, out of the same tables.
 
 mod diagnostic;
-pub mod duration;
+pub use kzero_duration as duration;
 mod keys;
 mod kinds;
 pub mod kubernetes;

@@ -4,7 +4,10 @@
 //! keeps revisions where Helm keeps them.
 
 pub mod codec;
+pub mod directives;
 pub mod merge;
+pub mod resource;
 pub mod revision;
+pub mod secrecy;
 pub mod storage;
 pub mod track;

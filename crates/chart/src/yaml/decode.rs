@@ -57,12 +57,24 @@ pub fn decode_bytes(bytes: &[u8]) -> Result<Value, DecodeError> {
     decode_for(bytes, &Target::Any, &mut { MAX_NODES })
 }
 
+/// Reads the first document of a text as the API server's clients read manifests: whole numbers stay exact, and a double
+/// without a fraction is a whole number.
+///
+/// # Errors
+///
+/// As [`decode`].
+pub fn decode_object(text: &str) -> Result<Value, DecodeError> {
+    decode_for(text.as_bytes(), &Target::Exact, &mut { MAX_NODES })
+}
+
 /// What a value is read for. Where a text is wanted, numbers and booleans become texts before
 /// they go through JSON, so that `1` stays `1` and `1.10` becomes `1.1`.
 #[derive(Debug)]
 pub(crate) enum Target {
     /// Whatever is there.
     Any,
+    /// Whatever is there, with whole numbers as they are.
+    Exact,
     /// A text.
     Text,
     /// A list of such items.
@@ -78,6 +90,7 @@ impl Target {
     fn of_key(&'static self, key: &str) -> &'static Self {
         match self {
             Self::Map(item) => item,
+            Self::Exact => self,
             Self::Fields(fields) => {
                 let exact = fields.iter().find(|(name, _)| *name == key);
                 let found =
@@ -91,6 +104,7 @@ impl Target {
     fn of_item(&'static self) -> &'static Self {
         match self {
             Self::List(item) => item,
+            Self::Exact => self,
             _ => &Self::Any,
         }
     }
@@ -636,6 +650,11 @@ impl Plain {
                 return Ok(Value::String(text));
             }
         }
+        if let (Target::Exact, Self::Resolved(found)) = (target, &self)
+            && let Some(whole) = found.whole()
+        {
+            return Ok(Value::Number(whole));
+        }
         let float = |value: f64| {
             // What JSON cannot carry is an error in Go's words.
             Number::from_f64(value).map(Value::Number).ok_or_else(|| {
@@ -721,5 +740,23 @@ fn scalar(tag: Option<&str>, text: &str, plain: bool) -> Result<Plain, DecodeErr
             }
         }
         _ => as_text(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{decode, decode_object};
+
+    #[test]
+    fn manifests_keep_whole_numbers_and_values_do_not() {
+        let text =
+            "a: 12345678901234567\nb: 1e3\nc: 0.5\nd: 18446744073709551615\ne: [010, yes, \"1\"]\n";
+        assert_eq!(
+            decode_object(text).unwrap(),
+            json!({"a": 12345678901234567i64, "b": 1000, "c": 0.5, "d": 18446744073709551615.0, "e": [8, true, "1"]})
+        );
+        assert_eq!(decode("a: 1").unwrap(), json!({"a": 1.0}));
     }
 }

@@ -15,7 +15,7 @@ mod scalar;
 mod scan;
 mod shown;
 
-pub use decode::{DecodeError, decode, decode_bytes};
+pub use decode::{DecodeError, decode, decode_bytes, decode_object};
 pub(crate) use decode::{Target, decode_for, folded};
 pub use encode::{encode, encode_pretty};
 pub use number::json_number;

@@ -19,6 +19,20 @@ pub(super) enum Resolved {
     String,
 }
 
+impl Resolved {
+    /// The whole number that this is once JSON was written and read: doubles without a fraction lose their point.
+    pub(super) fn whole(&self) -> Option<serde_json::Number> {
+        match self {
+            Self::Int(value) => Some((*value).into()),
+            Self::Float(value) => super::json_number(&serde_json::Number::from_f64(*value)?)
+                .parse::<i64>()
+                .ok()
+                .map(Into::into),
+            Self::Null | Self::Bool(_) | Self::Uint(_) | Self::Timestamp | Self::String => None,
+        }
+    }
+}
+
 /// Resolves an untagged plain scalar by the rules of YAML 1.1 as go-yaml v2 applies them.
 pub(super) fn resolve(text: &str) -> Resolved {
     let Some(first) = text.bytes().next() else {

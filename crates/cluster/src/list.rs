@@ -78,7 +78,23 @@ impl Cluster {
         selector: &[(&'static str, String)],
         budget: &Budget,
     ) -> Result<Listed<K>, ClusterError> {
-        self.list_as(operation, path, selector, JSON, budget).await
+        self.list_as(operation, path, selector, (JSON, PAGE), budget)
+            .await
+    }
+
+    /// [`Cluster::list`] with fewer objects a page, for those that are large.
+    pub(crate) async fn list_in_pages<K: DeserializeOwned>(
+        &self,
+        operation: &Operation,
+        path: &str,
+        selector: &[(&'static str, String)],
+        page: usize,
+        budget: &Budget,
+    ) -> Result<Vec<K>, ClusterError> {
+        let listed = self
+            .list_as(operation, path, selector, (JSON, page), budget)
+            .await?;
+        Ok(listed.items)
     }
 
     /// [`Cluster::list`], reading nothing but the metadata of the objects.
@@ -90,7 +106,7 @@ impl Cluster {
         budget: &Budget,
     ) -> Result<Vec<Value>, ClusterError> {
         let listed = self
-            .list_as(operation, path, selector, METADATA, budget)
+            .list_as(operation, path, selector, (METADATA, PAGE), budget)
             .await?;
         Ok(listed.items)
     }
@@ -100,7 +116,7 @@ impl Cluster {
         operation: &Operation,
         path: &str,
         selector: &[(&'static str, String)],
-        accept: &'static str,
+        (accept, limit): (&'static str, usize),
         budget: &Budget,
     ) -> Result<Listed<K>, ClusterError> {
         let operation = operation.with_verb("list");
@@ -108,7 +124,7 @@ impl Cluster {
         let mut items = Vec::new();
         let mut more: Option<String> = None;
         loop {
-            let mut call = Call::get(operation.clone(), path).query("limit", PAGE.to_string());
+            let mut call = Call::get(operation.clone(), path).query("limit", limit.to_string());
             call.query.extend(selector.iter().cloned());
             call.accept = accept;
             if let Some(token) = &more {

@@ -1,4 +1,5 @@
-//! ConfigMaps and Leases that belong to this program: its memory and its locks.
+//! ConfigMaps and Leases that belong to this program, its memory and its locks, and the records of releases, which it
+//! shares with Helm.
 //!
 //! They are handed over as JSON; what they mean is the caller's business. Writes carry the
 //! resource version that was read, so that a change by others shows as a conflict.
@@ -22,28 +23,56 @@ pub enum RecordKind {
     ConfigMap,
     /// `coordination.k8s.io/v1` Lease.
     Lease,
+    /// `v1` Secret that holds a revision of a release. Lists have those of Helm's type alone.
+    HelmSecret,
+    /// `v1` ConfigMap that holds a revision of a release.
+    HelmConfigMap,
 }
+
+/// The field manager of Helm's own writes of its records, which Helm 3 and 4 take from their user agent.
+const HELM_MANAGER: &str = "Helm";
+/// The type of the Secrets that are records of releases.
+const HELM_TYPE: &str = "type=helm.sh/release.v1";
+/// Records of releases per page: each may have a mebibyte, half as much again in JSON.
+const HELM_PAGE: usize = 20;
 
 impl RecordKind {
     fn api(self) -> &'static str {
         match self {
-            Self::ConfigMap => "v1",
+            Self::ConfigMap | Self::HelmSecret | Self::HelmConfigMap => "v1",
             Self::Lease => "coordination.k8s.io/v1",
         }
     }
 
     fn plural(self) -> &'static str {
         match self {
-            Self::ConfigMap => "configmaps",
+            Self::ConfigMap | Self::HelmConfigMap => "configmaps",
             Self::Lease => "leases",
+            Self::HelmSecret => "secrets",
         }
     }
 
     fn word(self) -> &'static str {
         match self {
-            Self::ConfigMap => "configmap",
+            Self::ConfigMap | Self::HelmConfigMap => "configmap",
             Self::Lease => "lease",
+            Self::HelmSecret => "secret",
         }
+    }
+
+    fn manager(self) -> &'static str {
+        match self {
+            Self::ConfigMap | Self::Lease => FIELD_MANAGER,
+            Self::HelmSecret | Self::HelmConfigMap => HELM_MANAGER,
+        }
+    }
+
+    fn selectors(self, labels: &str) -> Vec<(&'static str, String)> {
+        let mut selectors = vec![("labelSelector", labels.to_owned())];
+        if self == Self::HelmSecret {
+            selectors.push(("fieldSelector", HELM_TYPE.to_owned()));
+        }
+        selectors
     }
 
     fn operation(self, verb: &'static str, namespace: &str, name: &str) -> Operation {
@@ -115,11 +144,48 @@ impl Cluster {
         budget: &Budget,
     ) -> Result<Vec<Value>, ClusterError> {
         let operation = kind.operation("list", namespace, "*");
-        let selector = [("labelSelector", label_selector.to_owned())];
-        let listed = self
-            .list(&operation, &kind.path(namespace, None), &selector, budget)
-            .await?;
-        Ok(listed.items)
+        let path = kind.path(namespace, None);
+        let selectors = kind.selectors(label_selector);
+        match kind {
+            RecordKind::ConfigMap | RecordKind::Lease => {
+                let listed = self.list(&operation, &path, &selectors, budget).await?;
+                Ok(listed.items)
+            }
+            RecordKind::HelmSecret | RecordKind::HelmConfigMap => {
+                self.list_in_pages(&operation, &path, &selectors, HELM_PAGE, budget)
+                    .await
+            }
+        }
+    }
+
+    /// Lists the metadata of the records that a label selector picks, in a namespace or in all of them. What they hold
+    /// is not read.
+    ///
+    /// # Errors
+    ///
+    /// Any [`ClusterError`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe to drop.
+    pub async fn list_record_heads(
+        &self,
+        kind: RecordKind,
+        namespace: Option<&str>,
+        label_selector: &str,
+        budget: &Budget,
+    ) -> Result<Vec<Value>, ClusterError> {
+        let (path, of) = match namespace {
+            Some(namespace) => (kind.path(namespace, None), format!("{namespace}/*")),
+            None => (
+                cluster_scoped(kind.api(), kind.plural(), None),
+                "*".to_owned(),
+            ),
+        };
+        let object = format!("{} {of}", kind.word());
+        let operation = Operation::new("list", kind.plural(), namespace, object);
+        self.list_metadata(&operation, &path, &kind.selectors(label_selector), budget)
+            .await
     }
 
     /// Creates a record from a whole object, whose name is in its metadata.
@@ -142,7 +208,7 @@ impl Cluster {
         let name = text(object, "/metadata/name");
         let operation = kind.operation("create", namespace, &name);
         let call = Call::new(operation, Method::POST, kind.path(namespace, None))
-            .query("fieldManager", FIELD_MANAGER)
+            .query("fieldManager", kind.manager())
             .json(object);
         self.record(&call, budget).await
     }
@@ -168,7 +234,7 @@ impl Cluster {
         let name = text(object, "/metadata/name");
         let operation = kind.operation("update", namespace, &name);
         let call = Call::new(operation, Method::PUT, kind.path(namespace, Some(&name)))
-            .query("fieldManager", FIELD_MANAGER)
+            .query("fieldManager", kind.manager())
             .json(object);
         self.record(&call, budget).await
     }

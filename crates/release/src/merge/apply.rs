@@ -1,0 +1,189 @@
+//! What the API server makes of a patch, as far as the object itself goes: no defaults, no admission.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::directive::{self, DELETE, PATCH, REPLACE, RETAIN_KEYS};
+use super::schema::Node;
+use super::value::text;
+
+/// Applies a strategic merge patch. What the server would refuse in it has no effect here.
+pub(super) fn strategic(
+    mut live: Map<String, Value>,
+    patch: &Map<String, Value>,
+    node: Node,
+) -> Map<String, Value> {
+    match patch.get(PATCH).and_then(Value::as_str) {
+        Some(REPLACE) => return settled(patch),
+        Some(DELETE) => return Map::new(),
+        _ => {}
+    }
+    if let Some(Value::Array(retained)) = patch.get(RETAIN_KEYS) {
+        live.retain(|name, _| retained.iter().any(|kept| kept == name));
+    }
+    // First what leaves sets, then what fields hold, then the order of lists: the server's order of work.
+    for (name, value) in patch {
+        if let (Some(set), Value::Array(deleted)) = (directive::thinned_set(name), value)
+            && let Some(Value::Array(members)) = live.get_mut(set)
+        {
+            members.retain(|member| !deleted.contains(member));
+        }
+    }
+    for (name, value) in patch.iter().filter(|(name, _)| !name.starts_with('$')) {
+        let order = patch.get(&directive::element_order(name));
+        field(&mut live, name, value, order, node.field(name));
+    }
+    for (name, order) in patch {
+        if let (Some(list), Value::Array(order)) = (directive::ordered_list(name), order)
+            && !patch.contains_key(list)
+            && let Some(Value::Array(elements)) = live.get_mut(list)
+        {
+            let before = elements.clone();
+            *elements = arranged(std::mem::take(elements), order, &before, node.field(list));
+        }
+    }
+    live
+}
+
+fn field(
+    live: &mut Map<String, Value>,
+    name: &str,
+    value: &Value,
+    order: Option<&Value>,
+    node: Node,
+) {
+    let merged = match (live.remove(name), value) {
+        (_, Value::Null) => None,
+        (Some(Value::Object(live)), Value::Object(patch)) if !node.is_replaced() => {
+            Some(strategic(live, patch, node).into())
+        }
+        (Some(Value::Array(live)), Value::Array(patch)) if node.is_merged_list() => {
+            let order = order.and_then(Value::as_array).unwrap_or(patch);
+            Some(list(live, patch, order, node).into())
+        }
+        (_, Value::Object(patch)) if patch.contains_key(PATCH) && !node.is_replaced() => None,
+        (_, Value::Object(patch)) => Some(settled(patch).into()),
+        (_, Value::Array(patch)) => Some(settled_list(patch).into()),
+        (_, value) => Some(value.clone()),
+    };
+    if let Some(merged) = merged {
+        live.insert(name.to_owned(), merged);
+    }
+}
+
+fn list(live: Vec<Value>, patch: &[Value], order: &[Value], node: Node) -> Vec<Value> {
+    let Some(key) = node.merge_key() else {
+        let mut merged = live.clone();
+        for member in patch {
+            if !merged.contains(member) {
+                merged.push(member.clone());
+            }
+        }
+        return arranged(merged, order, &live, node);
+    };
+    let is_directive =
+        |element: &&Value, word: &str| element.get(PATCH).is_some_and(|found| found == word);
+    if patch.iter().any(|element| is_directive(&element, REPLACE)) {
+        let kept: Vec<Value> = patch
+            .iter()
+            .filter(|element| element.get(PATCH).is_none())
+            .cloned()
+            .collect();
+        return settled_list(&kept);
+    }
+    let before = live.clone();
+    let mut merged = live;
+    for deleted in patch.iter().filter(|element| is_directive(element, DELETE)) {
+        merged.retain(|element| element.get(key) != deleted.get(key));
+    }
+    for change in patch.iter().filter_map(Value::as_object) {
+        if change.contains_key(PATCH) {
+            continue;
+        }
+        let same = |element: &&mut Value| element.get(key) == change.get(key);
+        match merged.iter_mut().find(same) {
+            Some(Value::Object(element)) => {
+                let old = std::mem::take(element);
+                *element = strategic(old, change, node.element());
+            }
+            _ => merged.push(settled(change).into()),
+        }
+    }
+    arranged(merged, order, &before, node)
+}
+
+/// Puts the elements that `order` names in its order; the others go between them as they stood in `before`.
+pub(super) fn arranged(
+    elements: Vec<Value>,
+    order: &[Value],
+    before: &[Value],
+    node: Node,
+) -> Vec<Value> {
+    let key = node.merge_key();
+    let name = |element: &Value| match key {
+        Some(key) => element.get(key).map(text),
+        None => Some(text(element)),
+    };
+    let positions = |list: &[Value]| -> HashMap<Option<String>, usize> {
+        // The first of several with one name counts.
+        list.iter()
+            .enumerate()
+            .rev()
+            .map(|(position, element)| (name(element), position))
+            .collect()
+    };
+    let (ordered, standing) = (positions(order), positions(before));
+    let (mut own, mut foreign): (Vec<Value>, Vec<Value>) = elements
+        .into_iter()
+        .partition(|element| ordered.contains_key(&name(element)));
+    own.sort_by_key(|element| ordered.get(&name(element)));
+    foreign.sort_by_key(|element| standing.get(&name(element)));
+    let mut arranged = Vec::with_capacity(own.len() + foreign.len());
+    let mut foreign = foreign.into_iter().peekable();
+    for element in own {
+        let place = standing.get(&name(&element));
+        let stands_before = |foreign: &Value| match (standing.get(&name(foreign)), place) {
+            (Some(foreign), Some(place)) => foreign < place,
+            _ => false,
+        };
+        while let Some(earlier) = foreign.next_if(stands_before) {
+            arranged.push(earlier);
+        }
+        arranged.push(element);
+    }
+    arranged.extend(foreign);
+    arranged
+}
+
+/// A map of a patch as it is kept where the object has none: without nulls and directives.
+fn settled(patch: &Map<String, Value>) -> Map<String, Value> {
+    let mut kept = Map::new();
+    for (name, value) in patch.iter().filter(|(name, _)| *name != PATCH) {
+        match value {
+            Value::Null => {}
+            Value::Object(patch) if patch.contains_key(PATCH) => {}
+            Value::Object(patch) => {
+                kept.insert(name.clone(), settled(patch).into());
+            }
+            Value::Array(list) => {
+                kept.insert(name.clone(), settled_list(list).into());
+            }
+            value => {
+                kept.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    kept
+}
+
+fn settled_list(list: &[Value]) -> Vec<Value> {
+    list.iter()
+        .filter(|element| element.get(PATCH).is_none())
+        .map(|element| match element {
+            Value::Object(fields) => settled(fields).into(),
+            Value::Array(elements) => settled_list(elements).into(),
+            other => other.clone(),
+        })
+        .collect()
+}

@@ -1,0 +1,63 @@
+//! Merges of manifests into live objects.
+
+mod three_way;
+
+use kzero_release::merge::{ChangeKind, Merge, Reason, Schema};
+use serde_json::{Value, json};
+
+/// The schema of an object by its own words.
+fn schema_of(object: &Value) -> Schema {
+    let word = |name: &str| object[name].as_str().unwrap_or_default();
+    Schema::of(word("apiVersion"), word("kind"))
+}
+
+/// The body of the patch, null for none.
+fn body(merge: &Merge) -> Value {
+    merge
+        .patch
+        .as_ref()
+        .map_or(Value::Null, |patch| patch.body().clone())
+}
+
+/// The changes as lines: what happens, where, why.
+fn lines(merge: &Merge) -> Vec<String> {
+    let line = |change: &kzero_release::merge::FieldChange| {
+        let kind = match change.kind {
+            ChangeKind::Set => "set",
+            ChangeKind::Remove => "remove",
+        };
+        let reason = match change.reason {
+            Reason::Changed => "changed",
+            Reason::New => "new",
+            Reason::Removed => "removed",
+            Reason::Drift => "drift",
+        };
+        format!("{kind} {} {reason}", change.path)
+    };
+    merge.changes.iter().map(line).collect()
+}
+
+/// A Deployment of one container with that spec laid over it, as a merge patch.
+fn deployment(spec: &Value) -> Value {
+    let mut object = json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "labels": {"app": "web"}},
+        "spec": {
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": {"containers": [{"name": "app", "image": "app:1"}]},
+            },
+        },
+    });
+    json_patch::merge(&mut object["spec"], spec);
+    object
+}
+
+/// A Deployment whose pods have these settings instead of one container.
+fn pods(spec: &Value) -> Value {
+    let mut object = deployment(&json!({}));
+    object["spec"]["template"]["spec"] = spec.clone();
+    object
+}

@@ -1,0 +1,78 @@
+//! What can go wrong with records.
+
+use kzero_cluster::ClusterError;
+
+use super::labels::ReservedLabel;
+use super::size::TooLarge;
+use crate::codec::{Undecodable, Unwritable};
+
+/// Why records cannot be read or written. Where Helm has a text for it, it is Helm's.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum StorageError {
+    /// There is a revision of that number already: another writer was faster.
+    #[error("release: already exists")]
+    Exists,
+    /// There is no such release or revision.
+    #[error("release: not found")]
+    NotFound,
+    /// None of its revisions is deployed.
+    #[error("{name:?} has no deployed releases")]
+    NoDeployed {
+        /// The release.
+        name: String,
+    },
+    /// The record is not in the state in which it was read.
+    #[error("{record}: changed by another writer since it was read")]
+    Changed {
+        /// The record in words.
+        record: String,
+    },
+    /// The record is none.
+    #[error("{record}: {why}")]
+    Undecodable {
+        /// The record in words.
+        record: String,
+        /// What is wrong with it.
+        why: Undecodable,
+    },
+    /// The revision cannot be written as a record.
+    #[error("{record}: {why}")]
+    Unwritable {
+        /// The record in words.
+        record: String,
+        /// What is wrong with it.
+        why: Unwritable,
+    },
+    /// The revision is larger than its store takes.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
+    /// No release can have that name.
+    #[error("release name is invalid: {name}")]
+    InvalidName {
+        /// The name.
+        name: String,
+    },
+    /// The user's labels have keys that are the system's.
+    #[error(transparent)]
+    ReservedLabel(#[from] ReservedLabel),
+    /// The API server refuses or does not answer.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+}
+
+impl StorageError {
+    /// Puts the words for the record where only its store's error is known.
+    pub(super) fn about(self, shown: impl Into<String>) -> Self {
+        match self {
+            Self::Changed { .. } => Self::Changed {
+                record: shown.into(),
+            },
+            Self::Unwritable { why, .. } => Self::Unwritable {
+                record: shown.into(),
+                why,
+            },
+            other => other,
+        }
+    }
+}

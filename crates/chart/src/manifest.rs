@@ -69,7 +69,9 @@ impl HookEvent {
         }
     }
 
-    fn named(name: &str) -> Option<Self> {
+    /// The event of a name in annotations and records; `None` for one that Helm does not know.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
         Some(match name {
             "pre-install" => Self::PreInstall,
             "post-install" => Self::PostInstall,

@@ -165,6 +165,11 @@ impl Kinds {
         })
     }
 
+    /// All kinds that are served, or will be.
+    pub fn all(&self) -> impl Iterator<Item = &ApiResource> {
+        self.discovery.resources.iter().chain(&self.defined)
+    }
+
     /// Whether the server itself serves a kind.
     #[must_use]
     pub fn is_served(&self, api: &ApiResource) -> bool {
@@ -181,11 +186,10 @@ impl Kinds {
         }
         let wanted = group_of(api_version);
         let moved = moved_group(wanted, kind);
-        let all = || self.discovery.resources.iter().chain(&self.defined);
-        all()
+        self.all()
             .find(|known| known.kind == kind && group_of(&known.group_version) == wanted)
             .or_else(|| {
-                all().find(|known| {
+                self.all().find(|known| {
                     known.kind == kind && Some(group_of(&known.group_version)) == moved
                 })
             })

@@ -1,0 +1,534 @@
+//! Does the operations of a plan: writes objects, runs hooks, waits.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
+use kzero_cluster::{
+    ApplyMode, Budget, Cluster, ClusterError, ErrorClass, ObjectPatch, Propagation, WaitError,
+    Write,
+};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::decide::Decision;
+use crate::directives::State as Wanted;
+use crate::event::{Event, Listener};
+use crate::execute::Actor;
+use crate::graph::Vertex;
+use crate::merge;
+use crate::plan::{Item, Operation, Plan, Task};
+use crate::record::Recorder;
+use crate::resource::{Kinds, Resource, Role, text};
+use crate::revision::Phase;
+use crate::storage::StorageError;
+use crate::track;
+
+/// The field manager of a release's objects: Helm's, so that either program goes on where the other ended (S-D.23).
+pub const MANAGER: &str = "helm";
+
+/// Why an operation failed.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum OperationError {
+    /// The API server refuses or does not answer.
+    #[error("{text}")]
+    Cluster {
+        /// What was to be done, and what the server says.
+        text: String,
+        /// Whether trying again may help.
+        transient: bool,
+        /// Whether it is a field that cannot be changed.
+        immutable: bool,
+    },
+    /// Something did not get into the state that was waited for.
+    #[error("{text}")]
+    Wait {
+        /// What was waited for, and how it is.
+        text: String,
+        /// Whether the time was up, rather than that it failed.
+        timed_out: bool,
+    },
+    /// The record cannot be written.
+    #[error("cannot write the record of the release: {0}")]
+    Record(#[from] StorageError),
+}
+
+impl OperationError {
+    /// Whether trying again may help.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Cluster { transient, .. } => *transient,
+            Self::Wait { timed_out, .. } => *timed_out,
+            Self::Record(StorageError::Cluster(error)) => error.is_transient(),
+            Self::Record(_) => false,
+        }
+    }
+}
+
+/// What an operation works with.
+pub struct Deployer<'a> {
+    /// The way to the API server.
+    pub cluster: &'a Cluster,
+    /// The plan.
+    pub plan: &'a Plan,
+    /// What is served.
+    pub kinds: &'a Kinds,
+    /// Whether writes take effect.
+    pub mode: ApplyMode,
+    /// What each operation may take, and the time of all of them.
+    pub time: Time,
+    /// Propagation of deletions where annotations say nothing.
+    pub propagation: Propagation,
+    /// Where the runs of hooks are written to; `None` in dry-runs.
+    pub recorder: Option<&'a Recorder<'a>>,
+    /// Where events go.
+    pub listener: &'a Listener<'a>,
+    /// Objects that were created, by vertex, for cleaning up after a failure.
+    pub created: RefCell<HashMap<usize, String>>,
+}
+
+/// The time of operations.
+#[derive(Debug, Clone)]
+pub struct Time {
+    /// The time of all of them together.
+    pub all: Budget,
+    /// The time of each hook and each wait; `None` leaves it to the time of all.
+    pub each: Option<(String, Duration)>,
+}
+
+impl Time {
+    /// The time of one operation that begins now.
+    #[must_use]
+    pub fn one(&self) -> Budget {
+        match &self.each {
+            Some((label, length)) => self.all.child(label.as_str(), *length),
+            None => self.all.clone(),
+        }
+    }
+}
+
+impl Actor for Deployer<'_> {
+    type Failure = OperationError;
+
+    fn perform<'b>(
+        &'b self,
+        vertex: Vertex,
+        operation: Operation,
+    ) -> LocalBoxFuture<'b, Result<(), OperationError>> {
+        async move {
+            let what = self.plan.describe(vertex);
+            let quiet = self.is_quiet(operation.task);
+            if !quiet {
+                (self.listener)(Event::Began { what: what.clone() });
+            }
+            let begin = Instant::now();
+            let result = self.task(operation.task).await;
+            match &result {
+                Ok(()) if quiet => {}
+                Ok(()) => (self.listener)(Event::Done {
+                    what,
+                    elapsed: begin.elapsed(),
+                }),
+                Err(error) => (self.listener)(Event::Failed {
+                    what,
+                    error: error.to_string(),
+                }),
+            }
+            result
+        }
+        .boxed_local()
+    }
+}
+
+impl Deployer<'_> {
+    /// Whether nobody need hear of a task: nothing is done.
+    fn is_quiet(&self, task: Task) -> bool {
+        match task {
+            Task::Deploy { item, again: false } => self
+                .plan
+                .items
+                .get(item)
+                .is_some_and(|item| !item.decision.changes()),
+            Task::Ready { item } => self.plan.items.get(item).is_some_and(|item| item.ready),
+            Task::Barrier => true,
+            _ => false,
+        }
+    }
+
+    async fn task(&self, task: Task) -> Result<(), OperationError> {
+        match task {
+            Task::Barrier => Ok(()),
+            Task::Deploy { item, again } => match self.plan.items.get(item) {
+                Some(found) => self.deploy(item, found, again).await,
+                None => Ok(()),
+            },
+            Task::Ready { item } => match self.plan.items.get(item) {
+                Some(item) => self.ready(item).await,
+                None => Ok(()),
+            },
+            Task::Cleanup { item } => match self.plan.items.get(item) {
+                Some(item) => self.cleanup(item).await,
+                None => Ok(()),
+            },
+            Task::External { wait } => self.external(wait).await,
+            Task::Remove { removal } => match self.plan.removals.get(removal) {
+                Some(removal) => {
+                    let propagation = removal.directives.propagation.unwrap_or(self.propagation);
+                    self.delete(&removal.resource, removal.uid.as_deref(), propagation)
+                        .await
+                }
+                None => Ok(()),
+            },
+            Task::Gone { removal } => match self.plan.removals.get(removal) {
+                Some(removal) => self.gone(&removal.resource, removal.uid.as_deref()).await,
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn write(&self) -> Write {
+        Write {
+            manager: MANAGER,
+            mode: self.mode,
+        }
+    }
+
+    fn is_dry(&self) -> bool {
+        self.mode == ApplyMode::DryRun
+    }
+
+    async fn deploy(&self, number: usize, item: &Item, again: bool) -> Result<(), OperationError> {
+        if let Role::Hook(hook) = item.resource.role {
+            self.record(hook, Phase::Running).await?;
+        }
+        let result = self.decided(number, item, again).await;
+        if let (Err(_), Role::Hook(hook)) = (&result, item.resource.role) {
+            self.record(hook, Phase::Failed).await?;
+        }
+        result
+    }
+
+    async fn decided(&self, number: usize, item: &Item, again: bool) -> Result<(), OperationError> {
+        let resource = &item.resource;
+        if self.is_dry() && !self.kinds.is_served(&resource.api) {
+            // The definition of the kind was not really made, so the server cannot tell.
+            return Ok(());
+        }
+        match &item.decision {
+            Decision::Keep(_) => Ok(()),
+            Decision::Create(object) if again => {
+                self.create_if_absent(number, resource, object).await
+            }
+            Decision::Create(object) => self.create(number, resource, object).await,
+            Decision::CreateWhenGone(object) => {
+                if !self.is_dry() {
+                    self.gone(resource, None).await?;
+                }
+                self.create(number, resource, object).await
+            }
+            Decision::Recreate(object) => self.recreate(number, item, object).await,
+            Decision::Patch { patch, object, .. } => self.patch(number, item, patch, object).await,
+            Decision::Replace { object, .. } => self.replace(resource, object).await,
+            Decision::Apply {
+                object,
+                force,
+                migration,
+                ..
+            } => {
+                self.apply(resource, object, *force, migration.as_ref())
+                    .await
+            }
+        }
+    }
+
+    async fn create(
+        &self,
+        number: usize,
+        resource: &Resource,
+        object: &Value,
+    ) -> Result<(), OperationError> {
+        let budget = self.time.one();
+        let created = self
+            .cluster
+            .create_object(
+                &resource.api,
+                &resource.id.namespace,
+                object,
+                self.write(),
+                &budget,
+            )
+            .await
+            .map_err(|error| self.refused("create", resource, &error))?;
+        let uid = text(&created, "/metadata/uid").to_owned();
+        self.created.borrow_mut().insert(number, uid);
+        Ok(())
+    }
+
+    async fn create_if_absent(
+        &self,
+        number: usize,
+        resource: &Resource,
+        object: &Value,
+    ) -> Result<(), OperationError> {
+        let budget = self.time.one();
+        let id = &resource.id;
+        let found = self
+            .cluster
+            .object(&resource.api, &id.namespace, &id.name, &budget)
+            .await
+            .map_err(|error| self.refused("read", resource, &error))?;
+        match found {
+            Some(_) => Ok(()),
+            None => self.create(number, resource, object).await,
+        }
+    }
+
+    /// Deletes what is there of an object, waits until it is gone, and creates it.
+    async fn recreate(
+        &self,
+        number: usize,
+        item: &Item,
+        object: &Value,
+    ) -> Result<(), OperationError> {
+        let resource = &item.resource;
+        if self.is_dry() {
+            // Creating it would fail for the one that is there.
+            return Ok(());
+        }
+        let propagation = item
+            .directives
+            .propagation
+            .unwrap_or(Propagation::Background);
+        let budget = self.time.one();
+        let id = &resource.id;
+        let was_there = self
+            .cluster
+            .delete_object(
+                &resource.api,
+                (&id.namespace, &id.name),
+                None,
+                propagation,
+                self.mode,
+                &budget,
+            )
+            .await
+            .map_err(|error| self.refused("delete", resource, &error))?;
+        if was_there {
+            self.gone(resource, None).await?;
+        }
+        self.create(number, resource, object).await
+    }
+
+    async fn patch(
+        &self,
+        number: usize,
+        item: &Item,
+        patch: &ObjectPatch,
+        object: &Value,
+    ) -> Result<(), OperationError> {
+        let resource = &item.resource;
+        let budget = self.time.one();
+        let at = (resource.id.namespace.as_str(), resource.id.name.as_str());
+        let patched = self
+            .cluster
+            .patch_object(&resource.api, at, patch, self.write(), &budget)
+            .await;
+        let Err(error) = patched else { return Ok(()) };
+        if error.class() == ErrorClass::NotFound && !self.is_dry() {
+            // It went after it was looked at.
+            return self.create(number, resource, object).await;
+        }
+        let refused = self.refused("patch", resource, &error);
+        let may_recreate = item.directives.delete_policy.before_creation_if_immutable
+            && !item.directives.resource_policy.skip_recreate;
+        if may_recreate
+            && matches!(
+                refused,
+                OperationError::Cluster {
+                    immutable: true,
+                    ..
+                }
+            )
+        {
+            return self.recreate(number, item, object).await;
+        }
+        Err(refused)
+    }
+
+    async fn replace(&self, resource: &Resource, object: &Value) -> Result<(), OperationError> {
+        let budget = self.time.one();
+        let at = (resource.id.namespace.as_str(), resource.id.name.as_str());
+        self.cluster
+            .replace_object(&resource.api, at, object, self.write(), &budget)
+            .await
+            .map(|_| ())
+            .map_err(|error| self.refused("replace", resource, &error))
+    }
+
+    async fn apply(
+        &self,
+        resource: &Resource,
+        object: &Value,
+        force: bool,
+        migration: Option<&Value>,
+    ) -> Result<(), OperationError> {
+        let budget = self.time.one();
+        let at = (resource.id.namespace.as_str(), resource.id.name.as_str());
+        if let Some(migration) = migration.filter(|_| !self.is_dry()) {
+            let patch = ObjectPatch::Json(migration.clone());
+            self.cluster
+                .patch_object(&resource.api, at, &patch, self.write(), &budget)
+                .await
+                .map_err(|error| self.refused("migrate the field managers of", resource, &error))?;
+        }
+        let patch = ObjectPatch::Apply {
+            object: object.clone(),
+            force,
+        };
+        self.cluster
+            .patch_object(&resource.api, at, &patch, self.write(), &budget)
+            .await
+            .map(|_| ())
+            .map_err(|error| self.refused("apply", resource, &error))
+    }
+
+    async fn delete(
+        &self,
+        resource: &Resource,
+        uid: Option<&str>,
+        propagation: Propagation,
+    ) -> Result<(), OperationError> {
+        let budget = self.time.one();
+        let at = (resource.id.namespace.as_str(), resource.id.name.as_str());
+        let deleted = self
+            .cluster
+            .delete_object(&resource.api, at, uid, propagation, self.mode, &budget)
+            .await;
+        match deleted {
+            Ok(_) => Ok(()),
+            // Another object has the name by now; it is not this release's.
+            Err(error) if error.class() == ErrorClass::Conflict && uid.is_some() => {
+                (self.listener)(Event::Warning(format!(
+                    "{}: was replaced by another object meanwhile and is left alone",
+                    resource.id
+                )));
+                Ok(())
+            }
+            Err(error) => Err(self.refused("delete", resource, &error)),
+        }
+    }
+
+    async fn gone(&self, resource: &Resource, uid: Option<&str>) -> Result<(), OperationError> {
+        if self.is_dry() {
+            return Ok(());
+        }
+        let at = (resource.id.namespace.as_str(), resource.id.name.as_str());
+        let budget = self.time.one();
+        track::until_gone(self.cluster, &resource.api, at, uid, &budget, self.listener)
+            .await
+            .map_err(|error| waited(&format!("{} is not gone", resource.id), &error))
+    }
+
+    async fn ready(&self, item: &Item) -> Result<(), OperationError> {
+        if self.is_dry() {
+            return Ok(());
+        }
+        let result = if item.ready {
+            Ok(())
+        } else {
+            let budget = self.time.one();
+            track::until_ready(self.cluster, &item.resource, &budget)
+                .await
+                .map_err(|error| waited(&format!("{} is not ready", item.resource.id), &error))
+        };
+        if let Role::Hook(hook) = item.resource.role {
+            let phase = if result.is_ok() {
+                Phase::Succeeded
+            } else {
+                Phase::Failed
+            };
+            self.record(hook, phase).await?;
+        }
+        result
+    }
+
+    async fn cleanup(&self, item: &Item) -> Result<(), OperationError> {
+        let propagation = item
+            .directives
+            .propagation
+            .unwrap_or(Propagation::Background);
+        self.delete(&item.resource, None, propagation).await
+    }
+
+    async fn external(&self, wait: usize) -> Result<(), OperationError> {
+        let Some(wait) = self.plan.externals.get(wait) else {
+            return Ok(());
+        };
+        if self.is_dry() {
+            return Ok(());
+        }
+        let budget = self.time.one();
+        let at = (wait.namespace.as_str(), wait.name.as_str());
+        let result = match wait.state {
+            Wanted::Absent => {
+                track::until_gone(self.cluster, &wait.api, at, None, &budget, self.listener).await
+            }
+            Wanted::Present | Wanted::Ready => {
+                track::until_there(self.cluster, wait, &budget, self.listener).await
+            }
+        };
+        result.map_err(|error| {
+            waited(
+                &format!(
+                    "annotation {}: {} {} is not {}",
+                    wait.key,
+                    wait.api.kind,
+                    wait.name,
+                    wait.state.word()
+                ),
+                &error,
+            )
+        })
+    }
+
+    async fn record(&self, hook: usize, phase: Phase) -> Result<(), OperationError> {
+        match self.recorder {
+            Some(recorder) => Ok(recorder.hook(hook, phase).await?),
+            None => Ok(()),
+        }
+    }
+
+    /// A refusal in Helm's words, with the remedies where a field cannot be changed.
+    fn refused(&self, verb: &str, resource: &Resource, error: &ClusterError) -> OperationError {
+        let id = &resource.id;
+        let mut text = format!("cannot {verb} {:?} with kind {}: {error}", id.name, id.kind);
+        let said = error
+            .refusal()
+            .map(|refusal| refusal.message.as_str())
+            .unwrap_or_default();
+        let immutable = said.contains("field is immutable").then(Vec::<String>::new);
+        if let Some(fields) = &immutable {
+            let fields: Vec<String> = fields.iter().map(ToString::to_string).collect();
+            text.push_str(&format!(
+                "\nhint: {} of {id} cannot be changed once it is there ({}); set it back in the chart, delete the object by hand, or annotate it with werf.io/delete-policy: before-creation-if-immutable to have it deleted and created anew",
+                if fields.len() == 1 { "a field" } else { "fields" },
+                fields.join(", "),
+            ));
+        }
+        OperationError::Cluster {
+            text,
+            transient: error.is_transient(),
+            immutable: immutable.is_some(),
+        }
+    }
+}
+
+fn waited(what: &str, error: &WaitError) -> OperationError {
+    OperationError::Wait {
+        text: format!("{what}: {error}"),
+        timed_out: matches!(error, WaitError::TimedOut { .. }),
+    }
+}

@@ -1,0 +1,286 @@
+//! Rollbacks: the snapshot of an older revision under a new number.
+
+use kzero_chart::manifest::HookEvent;
+use kzero_cluster::Budget;
+
+use super::deploy::{Planned, Wanted, vanished};
+use super::past::{Past, by_object, documents, hook_documents};
+use super::{Deployed, Engine, Options, Timing, race, started};
+use crate::decide::Strategy;
+use crate::error::ReleaseError;
+use crate::interrupt::Interrupt;
+use crate::plan::Purpose;
+use crate::resource::{Document, Kinds, Lookup, Resource, Role, build};
+use crate::revision::{HookRun, Revision, Status, StoredHook, Time, check_name};
+
+/// What is to be rolled back, and how.
+#[derive(Debug, Clone, Default)]
+pub struct Rollback {
+    /// The name of the release.
+    pub name: String,
+    /// The revision to go back to; 0 for the one before the newest.
+    pub revision: i64,
+    /// Whether the end waits until all is ready.
+    pub wait: bool,
+    /// Whether Jobs are among that.
+    pub wait_for_jobs: bool,
+    /// Whether the hooks of the chart are left out.
+    pub disable_hooks: bool,
+    /// How changes are written.
+    pub strategy: Strategy,
+    /// Whether objects are replaced as a whole.
+    pub replace: bool,
+    /// Whether fields of others are taken when the API server merges.
+    pub force_conflicts: bool,
+    /// Whether objects that a failed rollback created are deleted.
+    pub cleanup_on_fail: bool,
+    /// How many revisions are kept; 0 for all.
+    pub history_max: usize,
+    /// The description of the revision in place of the usual one.
+    pub description: Option<String>,
+    /// Whether it takes back a failed upgrade: it goes to the newest revision that was once deployed.
+    pub(super) after_failure: bool,
+}
+
+impl Engine<'_> {
+    /// Rolls a release back. It is also the way out of a revision that stayed pending.
+    ///
+    /// # Errors
+    ///
+    /// See [`ReleaseError::class`]; there may be no such revision.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`Engine::deploy`].
+    pub async fn rollback(
+        &self,
+        rollback: Rollback,
+        timing: &Timing,
+    ) -> Result<Deployed, ReleaseError> {
+        check_name(&rollback.name).map_err(|error| ReleaseError::refused(error.to_string()))?;
+        let name = rollback.name.clone();
+        self.locked(&name, &timing.all, |interrupt, _| async move {
+            self.rollback_locked(rollback, timing, &interrupt).await
+        })
+        .await
+    }
+
+    /// The same under a lock that is held.
+    pub(super) async fn rollback_locked(
+        &self,
+        rollback: Rollback,
+        timing: &Timing,
+        interrupt: &Interrupt,
+    ) -> Result<Deployed, ReleaseError> {
+        let planning = async {
+            let kinds = self.kinds(&timing.all).await?;
+            let past = self.past(&rollback.name, &timing.all).await?;
+            let past = self.clear(past, &timing.all).await?;
+            self.plan_rollback(&rollback, kinds, past, &timing.all)
+                .await
+        };
+        let (planned, options) = race(interrupt, planning).await?;
+        for warning in &planned.plan.warnings {
+            self.warn(warning.clone());
+        }
+        self.tell(started(&planned.plan, planned.revision.version));
+        self.carry_out(&rollback.name, planned, &options, timing, interrupt, true)
+            .await
+    }
+
+    /// Marks a newest revision that stayed pending as failed: what comes now takes its place.
+    async fn clear(&self, past: Past, budget: &Budget) -> Result<Past, ReleaseError> {
+        let Some(last) = past
+            .last
+            .as_ref()
+            .filter(|last| last.info.status.is_pending())
+        else {
+            return Ok(past);
+        };
+        if self.is_dry() {
+            return Ok(past);
+        }
+        let (name, number, was) = (last.name.clone(), last.version, last.info.status);
+        self.mark_failed(last.clone(), budget).await?;
+        self.warn(format!(
+            "revision {number} of release {name} was left {was}; it is marked failed"
+        ));
+        self.past(&name, budget).await
+    }
+
+    async fn plan_rollback(
+        &self,
+        rollback: &Rollback,
+        kinds: Kinds,
+        past: Past,
+        budget: &Budget,
+    ) -> Result<(Planned, Options), ReleaseError> {
+        let target = target(rollback, &past)?;
+        let number = target.version;
+        let options = Options {
+            wait: rollback.wait,
+            wait_for_jobs: rollback.wait_for_jobs,
+            strategy: rollback.strategy,
+            replace: rollback.replace,
+            force_conflicts: rollback.force_conflicts,
+            history_max: rollback.history_max,
+            disable_hooks: rollback.disable_hooks,
+            cleanup_on_fail: rollback.cleanup_on_fail,
+            description: Some(
+                rollback
+                    .description
+                    .clone()
+                    .unwrap_or_else(|| format!("Rollback to {number}")),
+            ),
+            ..Options::default()
+        };
+        let revision = self.copied(&target, &past, options.strategy);
+        self.storage.would_fit(&revision)?;
+        let resources = self.snapshot(&revision, &options, &kinds)?;
+        let hooks: Vec<Vec<HookEvent>> = revision.hooks.iter().map(events).collect();
+        let stored = self.stored_objects(&past.since, &kinds);
+        let original = stored
+            .last()
+            .into_iter()
+            .flatten()
+            .map(|resource| (resource.id.clone(), resource.object.clone()))
+            .collect();
+        let wanted = Wanted {
+            removals: vanished(&stored, &resources),
+            resources,
+            hooks: &hooks,
+            previous: by_object(&stored),
+            original,
+        };
+        let plan = self
+            .decide(
+                &rollback.name,
+                Purpose::Rollback,
+                &options,
+                wanted,
+                &kinds,
+                budget,
+            )
+            .await?;
+        let planned = Planned {
+            plan,
+            kinds,
+            unchanged: false,
+            disabled_hooks: if options.disable_hooks {
+                revision.hooks.len()
+            } else {
+                0
+            },
+            revision,
+            past,
+        };
+        Ok((planned, options))
+    }
+
+    /// The new revision: all of the target but its number and times.
+    fn copied(&self, target: &Revision, past: &Past, strategy: Strategy) -> Revision {
+        let mut revision = Revision::new(
+            &target.name,
+            self.namespace(),
+            past.next(),
+            Status::PendingRollback,
+        );
+        let now = Time::utc(jiff::Timestamp::now());
+        let first = past.last.as_ref().and_then(|last| last.info.first_deployed);
+        revision.info.first_deployed = first.or(Some(now));
+        revision.info.last_deployed = Some(now);
+        revision.info.description = format!("Rollback to {}", target.version);
+        revision.info.notes.clone_from(&target.info.notes);
+        revision.chart.clone_from(&target.chart);
+        revision.config.clone_from(&target.config);
+        revision.manifest.clone_from(&target.manifest);
+        revision.hooks = target
+            .hooks
+            .iter()
+            .map(|hook| StoredHook {
+                last_run: HookRun::default(),
+                ..hook.clone()
+            })
+            .collect();
+        revision.labels.clone_from(&target.labels);
+        revision.holder = Some(self.holder.clone());
+        if strategy == Strategy::ServerSide {
+            "ssa".clone_into(&mut revision.apply_method);
+        }
+        revision
+    }
+
+    /// The objects of a stored revision. Kinds that the server no longer has cannot come back.
+    fn snapshot(
+        &self,
+        revision: &Revision,
+        options: &Options,
+        kinds: &Kinds,
+    ) -> Result<Vec<Resource>, ReleaseError> {
+        let manifests = documents(&revision.manifest);
+        let mut all: Vec<Document<'_>> = manifests
+            .iter()
+            .map(|(path, text)| Document {
+                text,
+                path,
+                role: Role::Manifest,
+            })
+            .collect();
+        if !options.disable_hooks {
+            all.extend(hook_documents(&revision.hooks));
+        }
+        let built = build(&all, self.namespace(), kinds, Lookup::Stored)?;
+        for gone in built.gone {
+            self.warn(format!(
+                "{gone}: the API server no longer has this kind, so the object cannot come back"
+            ));
+        }
+        Ok(built.resources)
+    }
+}
+
+/// The revision to go back to.
+fn target(rollback: &Rollback, past: &Past) -> Result<Revision, ReleaseError> {
+    let Some(last) = past.history.last() else {
+        return Err(ReleaseError::refused("release: not found"));
+    };
+    if rollback.after_failure {
+        let good = past.history.entries().iter().rev().find(|entry| {
+            matches!(entry.status(), Status::Deployed | Status::Superseded)
+                && entry.version() < last.version()
+        });
+        return match good {
+            Some(entry) => Ok(entry.revision()?),
+            None => Err(ReleaseError::refused(
+                "unable to find a previously successful release when attempting to rollback",
+            )),
+        };
+    }
+    let number = match rollback.revision {
+        0 => last.version() - 1,
+        number => number,
+    };
+    match past.history.get(number) {
+        Some(entry) => Ok(entry.revision()?),
+        None => {
+            let known: Vec<String> = past
+                .history
+                .entries()
+                .iter()
+                .map(|entry| entry.version().to_string())
+                .collect();
+            Err(ReleaseError::refused(format!(
+                "release has no {number} version\nhint: its revisions are {}",
+                known.join(", ")
+            )))
+        }
+    }
+}
+
+/// The events of a stored hook.
+pub(super) fn events(hook: &StoredHook) -> Vec<HookEvent> {
+    hook.events
+        .iter()
+        .filter_map(|event| HookEvent::named(event))
+        .collect()
+}

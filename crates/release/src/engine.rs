@@ -31,7 +31,7 @@ use crate::revision::{Holder, Revision};
 use crate::storage::Storage;
 pub use deploy::{Deploy, Planned};
 pub use recover::Recovered;
-pub use rollback::Rollback;
+pub use rollback::{Goal, Rollback};
 pub use uninstall::{Uninstall, Uninstalled};
 
 /// Time for one look at the cluster where no other limit is nearer.

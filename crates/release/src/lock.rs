@@ -341,7 +341,7 @@ fn left(lease: &Value, now: Timestamp) -> Option<Duration> {
         .and_then(Value::as_i64)
         .unwrap_or_default();
     let end = renewed
-        .checked_add(jiff::SignedDuration::from_secs(seconds))
+        .checked_add(SignedDuration::from_secs(seconds))
         .ok()?;
     Duration::try_from(end.duration_since(now))
         .ok()

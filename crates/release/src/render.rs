@@ -4,11 +4,16 @@
 //! questions and are answered by the task that waits for them. The thread ends with its rendering, which has bounds of
 //! its own; nobody waits for it once the operation is dropped.
 
+use std::rc::Rc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
-use kzero_chart::manifest::{Hook, Manifest, Manifests};
-use kzero_chart::render::{Capabilities, KubeVersion, Lookup, Release};
+use kzero_chart::Chart;
+use kzero_chart::manifest::{self, Hook, Manifest};
+use kzero_chart::render::{Capabilities, KubeVersion, Lookup, Options, Prepared, Release};
+use kzero_chart::schema::{self, Fetch};
 use kzero_cluster::{Budget, Cluster, Discovery};
+use kzero_gotmpl::Ambient;
+use kzero_gotmpl::semver::is_compatible;
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot};
 
@@ -38,15 +43,6 @@ pub struct Rendered {
 }
 
 impl Rendered {
-    /// Puts documents and hooks in place.
-    #[must_use]
-    pub fn with(mut self, sorted: Manifests) -> Self {
-        self.manifests = sorted.manifests;
-        self.hooks = sorted.hooks;
-        self.warnings.extend(sorted.warnings);
-        self
-    }
-
     /// The documents as a record keeps them.
     #[must_use]
     pub fn manifest(&self) -> String {
@@ -219,4 +215,114 @@ async fn answer(
         Some(Value::Object(map)) => Ok(Some(map)),
         _ => Ok(None),
     }
+}
+
+/// A chart with what it is rendered with.
+pub struct Source<'a> {
+    /// The chart, with all that it needs.
+    pub chart: &'a Chart,
+    /// The values that the user gives.
+    pub values: Map<String, Value>,
+    /// Gets schemas that others refer to; `None` leaves values unchecked.
+    pub schemas: Option<&'a dyn Fetch>,
+    /// Clock and chance.
+    pub ambient: &'a dyn Ambient,
+    /// Whether templates may look up names of hosts.
+    pub dns: bool,
+    /// Whether the notes of charts in the chart are shown too.
+    pub all_notes: bool,
+}
+
+/// Renders a chart as Helm does for an install or upgrade.
+///
+/// # Errors
+///
+/// Helm's words for what is wrong with the chart, its values or its templates.
+pub fn chart(source: Source<'_>, context: Context) -> Result<Rendered, String> {
+    let Source { chart, values, .. } = source;
+    installable(chart)?;
+    let prepared = Prepared::new(chart, &values).map_err(|error| error.to_string())?;
+    let mut warnings = prepared.warnings().to_vec();
+    if chart.metadata.deprecated {
+        warnings.push("This chart is deprecated".to_owned());
+    }
+    if let Some(fetch) = source.schemas {
+        schema::validate_prepared(&prepared, fetch).map_err(|error| error.to_string())?;
+    }
+    let wanted = &chart.metadata.kube_version;
+    let version = &context.capabilities.kube_version.version;
+    if !wanted.is_empty() && !is_compatible(wanted, version) {
+        return Err(format!(
+            "chart requires kubeVersion: {wanted} which is incompatible with Kubernetes {version}"
+        ));
+    }
+    let defaults = prepared.chart_values().map_err(|error| error.to_string())?;
+    let stored = StoredChart::of(chart, &prepared.metadata(), &defaults)
+        .map_err(|error| error.to_string())?;
+    let options = Options {
+        dns: source.dns,
+        lookup: Some(Rc::new(context.lookup)),
+        ..Options::default()
+    };
+    let mut rendered = prepared
+        .render(
+            &context.release,
+            &context.capabilities,
+            source.ambient,
+            &options,
+        )
+        .map_err(|error| error.to_string())?;
+    let notes = manifest::take_notes(&mut rendered, &chart.metadata.name, source.all_notes);
+    let sorted = manifest::sort(&rendered.files).map_err(|error| error.to_string())?;
+    warnings.extend(sorted.warnings);
+    let crds = prepared
+        .crds()
+        .into_iter()
+        .map(|(path, file)| (path, String::from_utf8_lossy(&file.data).into_owned()))
+        .collect();
+    Ok(Rendered {
+        chart: stored,
+        config: values,
+        manifests: sorted.manifests,
+        hooks: sorted.hooks,
+        notes,
+        crds,
+        warnings,
+    })
+}
+
+/// Fails if a chart cannot be installed at all.
+///
+/// # Errors
+///
+/// Helm's words.
+pub fn installable(chart: &Chart) -> Result<(), String> {
+    let kind = chart.metadata.kind.as_str();
+    if !matches!(kind, "" | "application") {
+        return Err(format!("{kind} charts are not installable"));
+    }
+    let missing = missing_dependencies(chart);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "An error occurred while checking for chart dependencies. You may need to run `helm dependency build` to fetch missing dependencies: found in Chart.yaml, but missing in charts/ directory: {}",
+        missing.join(", ")
+    ))
+}
+
+/// Dependencies that a chart lists and does not have.
+#[must_use]
+pub fn missing_dependencies(chart: &Chart) -> Vec<String> {
+    let listed = chart.metadata.dependencies.iter().flatten().flatten();
+    let is_missing = |name: &String| {
+        !chart
+            .dependencies
+            .iter()
+            .any(|child| child.metadata.name == *name)
+    };
+    listed
+        .map(|dependency| dependency.name.clone())
+        .filter(is_missing)
+        .collect()
 }

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use kzero_cluster::{ApplyMode, ErrorClass, Propagation};
 
 use super::deploy::Planned;
-use super::rollback::Rollback;
+use super::rollback::{Goal, Rollback};
 use super::uninstall::Uninstall;
 use super::{Deployed, Engine, Options, Timing, default_propagation, interrupted, look};
 use crate::actor::{Deployer, OperationError};
@@ -330,7 +330,7 @@ impl Engine<'_> {
                     replace: options.replace,
                     force_conflicts: options.force_conflicts,
                     history_max: 0,
-                    after_failure: true,
+                    to: Goal::Successful,
                     ..Rollback::default()
                 };
                 match Box::pin(self.rollback_locked(rollback, &again, &self.interrupt)).await {

@@ -18,8 +18,8 @@ use crate::revision::{HookRun, Revision, Status, StoredHook, Time, check_name};
 pub struct Rollback {
     /// The name of the release.
     pub name: String,
-    /// The revision to go back to; 0 for the one before the newest.
-    pub revision: i64,
+    /// The revision to go back to.
+    pub to: Goal,
     /// Whether the end waits until all is ready.
     pub wait: bool,
     /// Whether Jobs are among that.
@@ -38,8 +38,18 @@ pub struct Rollback {
     pub history_max: usize,
     /// The description of the revision in place of the usual one.
     pub description: Option<String>,
-    /// Whether it takes back a failed upgrade: it goes to the newest revision that was once deployed.
-    pub(super) after_failure: bool,
+}
+
+/// Which revision a rollback goes back to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Goal {
+    /// The one before the newest, as Helm does.
+    #[default]
+    Previous,
+    /// The newest that was once deployed, but for the newest of all.
+    Successful,
+    /// The one of this number.
+    Revision(i64),
 }
 
 impl Engine<'_> {
@@ -244,7 +254,7 @@ fn target(rollback: &Rollback, past: &Past) -> Result<Revision, ReleaseError> {
     let Some(last) = past.history.last() else {
         return Err(ReleaseError::refused("release: not found"));
     };
-    if rollback.after_failure {
+    if rollback.to == Goal::Successful {
         let good = past.history.entries().iter().rev().find(|entry| {
             matches!(entry.status(), Status::Deployed | Status::Superseded)
                 && entry.version() < last.version()
@@ -256,9 +266,9 @@ fn target(rollback: &Rollback, past: &Past) -> Result<Revision, ReleaseError> {
             )),
         };
     }
-    let number = match rollback.revision {
-        0 => last.version() - 1,
-        number => number,
+    let number = match rollback.to {
+        Goal::Revision(number) => number,
+        Goal::Previous | Goal::Successful => last.version() - 1,
     };
     match past.history.get(number) {
         Some(entry) => Ok(entry.revision()?),

@@ -1,1 +1,10 @@
 //! Tests of the release engine against a real control plane.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "tests stop at the first surprise"
+)]
+
+mod life;
+mod world;

@@ -7,4 +7,5 @@
 )]
 
 mod life;
+mod storage;
 mod world;

@@ -14,7 +14,9 @@ mod custom;
 mod difference;
 mod directive;
 mod helm;
+mod immutable;
 mod keyed;
+pub mod managed_fields;
 mod object;
 mod path;
 mod schema;
@@ -28,6 +30,7 @@ use serde_json::{Map, Value};
 
 pub use changes::diff;
 pub use helm::MergeError;
+pub use immutable::immutable;
 pub use path::{Path, Segment};
 pub use schema::Schema;
 

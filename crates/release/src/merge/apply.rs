@@ -59,7 +59,7 @@ fn field(
             Some(strategic(live, patch, node).into())
         }
         (Some(Value::Array(live)), Value::Array(patch)) if node.is_merged_list() => {
-            let order = order.and_then(Value::as_array).unwrap_or(patch);
+            let order = order.and_then(Value::as_array).map(Vec::as_slice);
             Some(list(live, patch, order, node).into())
         }
         (_, Value::Object(patch)) if patch.contains_key(PATCH) && !node.is_replaced() => None,
@@ -72,45 +72,48 @@ fn field(
     }
 }
 
-fn list(live: Vec<Value>, patch: &[Value], order: &[Value], node: Node) -> Vec<Value> {
+fn list(live: Vec<Value>, patch: &[Value], order: Option<&[Value]>, node: Node) -> Vec<Value> {
     let Some(key) = node.merge_key() else {
-        let mut merged = live.clone();
-        for member in patch {
-            if !merged.contains(member) {
-                merged.push(member.clone());
-            }
-        }
-        return arranged(merged, order, &live, node);
+        return members(&live, patch, order, node);
     };
-    let is_directive =
-        |element: &&Value, word: &str| element.get(PATCH).is_some_and(|found| found == word);
-    if patch.iter().any(|element| is_directive(&element, REPLACE)) {
-        let kept: Vec<Value> = patch
-            .iter()
-            .filter(|element| element.get(PATCH).is_none())
-            .cloned()
-            .collect();
-        return settled_list(&kept);
+    let has_word =
+        |element: &Value, word: &str| element.get(PATCH).is_some_and(|found| found == word);
+    if patch.iter().any(|element| has_word(element, REPLACE)) {
+        return settled_list(patch);
     }
-    let before = live.clone();
+    let length = live.len();
     let mut merged = live;
-    for deleted in patch.iter().filter(|element| is_directive(element, DELETE)) {
+    for deleted in patch.iter().filter(|element| has_word(element, DELETE)) {
         merged.retain(|element| element.get(key) != deleted.get(key));
     }
+    let mut before = merged.clone();
     for change in patch.iter().filter_map(Value::as_object) {
         if change.contains_key(PATCH) {
             continue;
         }
-        let same = |element: &&mut Value| element.get(key) == change.get(key);
-        match merged.iter_mut().find(same) {
-            Some(Value::Object(element)) => {
-                let old = std::mem::take(element);
-                *element = strategic(old, change, node.element());
-            }
-            _ => merged.push(settled(change).into()),
+        let is_same = |element: &&mut Value| element.get(key) == change.get(key);
+        if let Some(Value::Object(element)) = merged.iter_mut().find(is_same) {
+            let old = std::mem::take(element);
+            *element = strategic(old, change, node.element());
+        } else {
+            merged.push(settled(change).into());
         }
     }
-    arranged(merged, order, &before, node)
+    if order.is_some() {
+        // To the server new elements stand where deleted ones have made room.
+        before.extend(merged.iter().take(length).skip(before.len()).cloned());
+    }
+    arranged(merged, order.unwrap_or(patch), &before, node)
+}
+
+fn members(live: &[Value], patch: &[Value], order: Option<&[Value]>, node: Node) -> Vec<Value> {
+    let mut merged = live.to_vec();
+    for member in patch {
+        if !merged.contains(member) {
+            merged.push(member.clone());
+        }
+    }
+    arranged(merged, order.unwrap_or(patch), live, node)
 }
 
 /// Puts the elements that `order` names in its order; the others go between them as they stood in `before`.

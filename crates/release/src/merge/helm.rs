@@ -42,6 +42,9 @@ pub enum MergeError {
     /// A list whose elements merge holds lists.
     #[error("lists of lists are not supported")]
     ListOfLists,
+    /// Elements of one name stand so that the server could not put them in the manifest's order.
+    #[error("The order in patch list doesn't match $setElementOrder list")]
+    AmbiguousOrder,
     /// `apiVersion`, `kind` or the name is not that of the object that is taken over.
     #[error("at least one field was changed: apiVersion, kind or name")]
     OtherObject,
@@ -260,7 +263,11 @@ impl Difference {
         let at = |member: &Value| new.iter().position(|other| equal(other, member));
         difference.elements.sort_by_cached_key(at);
         let is_ordered = match self {
-            Difference::Additions => !equal_lists(old, new),
+            // The old members count in the order of their text.
+            Difference::Additions => {
+                let old: Vec<Value> = sorted(old).into_iter().map(|(_, member)| member).collect();
+                !equal_lists(&old, new)
+            }
             Difference::Deletions => !difference.deleted_members.is_empty(),
         };
         if is_ordered {
@@ -432,6 +439,9 @@ fn combine_ordered(
     node: Node,
 ) -> Result<(), MergeError> {
     let place = known(node, list)?;
+    if let (Some(Value::Array(added)), Some(key)) = (&added, place.merge_key()) {
+        check_order(added, order, key)?;
+    }
     let (before, combined) = match (deletions.remove(list), added) {
         (Some(Value::Array(deleted)), Some(Value::Array(added))) => {
             (deleted.clone(), combine_lists(deleted, added, place)?)
@@ -443,6 +453,24 @@ fn combine_ordered(
     let arranged = arrange(combined, order, &before, place);
     deletions.insert(list.to_owned(), arranged.into());
     Ok(())
+}
+
+/// Whether elements come in an order that the server accepts: as they are met in the order of all.
+fn check_order(elements: &[Value], order: &[Value], key: &'static str) -> Result<(), MergeError> {
+    if elements
+        .iter()
+        .chain(order)
+        .any(|element| !element.is_object())
+    {
+        return Err(MergeError::MixedElements);
+    }
+    let mut order = order.iter();
+    let mut comes = |element: &Value| order.any(|place| equal_names(place, element, key));
+    if elements.iter().all(&mut comes) {
+        Ok(())
+    } else {
+        Err(MergeError::AmbiguousOrder)
+    }
 }
 
 fn combine_lists(

@@ -1,9 +1,23 @@
 //! Merges of manifests into live objects.
 
+mod helm;
+mod managed_fields;
+mod refusals;
 mod three_way;
 
 use kzero_release::merge::{ChangeKind, Merge, Reason, Schema};
 use serde_json::{Value, json};
+
+/// The rows of a golden file but the first, which says who recorded it.
+fn golden(name: &str) -> Vec<Value> {
+    let path = format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|err| panic!("{path}: {err}"));
+    let rows = text
+        .lines()
+        .skip(1)
+        .map(|line| serde_json::from_str(line).unwrap());
+    rows.collect()
+}
 
 /// The schema of an object by its own words.
 fn schema_of(object: &Value) -> Schema {

@@ -292,8 +292,8 @@ impl Merging {
             _ => None,
         };
         match kept {
-            Some(Value::Object(kept)) if kept.is_empty() => None,
-            Some(Value::Array(kept)) if kept.is_empty() => None,
+            // What has lost its last goes as well.
+            Some(kept) if is_empty(&kept) && sides.live != Some(&kept) => None,
             Some(kept) => Some(kept),
             None => self.remove(sides.live),
         }
@@ -325,6 +325,14 @@ impl Merging {
             new: Some(new.clone()),
             reason,
         });
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields.is_empty(),
+        Value::Array(elements) => elements.is_empty(),
+        _ => false,
     }
 }
 

@@ -2,11 +2,21 @@
 
 mod helm;
 mod managed_fields;
+mod properties;
 mod refusals;
 mod three_way;
 
 use kzero_release::merge::{ChangeKind, Merge, Reason, Schema};
 use serde_json::{Value, json};
+
+/// Whether everything that takes long is asked for.
+fn is_long() -> bool {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the test program itself is told by its environment how much to do"
+    )]
+    std::env::var_os("KZERO_LONG").is_some_and(|value| value == "1")
+}
 
 /// The rows of a golden file but the first, which says who recorded it.
 fn golden(name: &str) -> Vec<Value> {

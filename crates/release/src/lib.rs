@@ -27,5 +27,6 @@ pub mod render;
 pub mod resource;
 pub mod revision;
 pub mod secrecy;
+pub mod show;
 pub mod storage;
 pub mod track;

@@ -166,6 +166,18 @@ impl Revision {
         self.info.description = description.into();
     }
 
+    /// The revision as Helm 3 shows it in JSON: without its chart and what only this program writes.
+    pub(crate) fn without_chart(&self) -> Self {
+        Self {
+            chart: None,
+            holder: None,
+            other: BTreeMap::new(),
+            other_own: BTreeMap::new(),
+            form: Form::Three,
+            ..self.clone()
+        }
+    }
+
     /// `NAME-VERSION` of the chart as Helm's tables show it; `MISSING` without one.
     #[must_use]
     pub fn chart_label(&self) -> String {

@@ -148,7 +148,10 @@ impl Storage {
             Store::Objects(objects) => objects.of_release(&self.namespace, name, budget).await?,
             Store::Memory(memory) => memory.of_release(&self.namespace, name),
         };
-        Ok(History::new(name, raws.into_iter().map(|raw| self.entry(raw))))
+        Ok(History::new(
+            name,
+            raws.into_iter().map(|raw| self.entry(raw)),
+        ))
     }
 
     /// One revision.

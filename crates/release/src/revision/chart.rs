@@ -35,7 +35,7 @@ pub(crate) struct Sizes {
 }
 
 /// What is asked of the definition of a stored chart.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct StoredMetadata {
     /// The name of the chart.
@@ -58,19 +58,55 @@ pub struct StoredMetadata {
     pub dependencies: Vec<StoredDependency>,
 }
 
-/// An entry of the dependencies of a stored chart.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+/// An entry of the dependencies of a stored chart. Serializes as Helm writes it.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(default)]
 pub struct StoredDependency {
     /// The name it went by.
     #[serde(deserialize_with = "or_default")]
     pub name: String,
     /// The constraint on its version.
-    #[serde(deserialize_with = "or_default")]
+    #[serde(
+        deserialize_with = "or_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub version: String,
     /// Where it came from.
     #[serde(deserialize_with = "or_default")]
     pub repository: String,
+    /// Paths of values that switched it.
+    #[serde(
+        deserialize_with = "or_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub condition: String,
+    /// Names of groups that were switched together.
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Whether it was switched on.
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "is_false")]
+    pub enabled: bool,
+    /// Values that the parent took over.
+    #[serde(
+        rename = "import-values",
+        deserialize_with = "or_default",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub import_values: Vec<Value>,
+    /// The alias that became its name.
+    #[serde(
+        deserialize_with = "or_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub alias: String,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature is serde's"
+)]
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>

@@ -3,6 +3,7 @@
 //! `KZERO_TEST_HELM3` and `KZERO_TEST_HELM4` name the programs.
 
 mod read;
+mod show;
 mod write;
 
 use std::path::{Path, PathBuf};

@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use kzero_release::codec::go_json;
 use kzero_release::revision::{Phase, Revision, Status, Time};
+use kzero_release::storage::Entry;
 use kzero_testkit::ControlPlane;
 use serde_json::{Value, json};
 
@@ -82,7 +83,7 @@ async fn records_of_both_helms_are_read_as_helm_reads_them_and_written_again_to_
             let statuses: Vec<Status> = history
                 .entries()
                 .iter()
-                .map(|entry| entry.status())
+                .map(Entry::status)
                 .collect();
             assert_eq!(
                 statuses,

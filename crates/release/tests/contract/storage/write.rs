@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::{DRIVERS, HELMS, Helm, Place, budget};
 
 /// A revision of the chart, made as an install or upgrade makes it.
-fn made(place: &Place<'_>, version: i64, status: Status) -> Revision {
+pub(super) fn made(place: &Place<'_>, version: i64, status: Status) -> Revision {
     let chart = kzero_chart::load::dir(&place.chart()).unwrap();
     let config = json!({"x": {"y": "<1>"}, "z": null, "a": version});
     let Value::Object(config) = config else {

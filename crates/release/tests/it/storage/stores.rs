@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kzero_release::revision::{Revision, Status};
-use kzero_release::storage::{Scope, Storage, StorageError, latest, merge_labels};
+use kzero_release::storage::{Entry, Scope, Storage, StorageError, latest, merge_labels};
 use kzero_testkit::objects::secret;
 use serde_json::{Value, json};
 
@@ -28,11 +28,7 @@ async fn fill(storage: &Storage, statuses: &[Status]) -> Vec<Revision> {
 
 async fn versions(storage: &Storage) -> Vec<i64> {
     let history = storage.history("web", &budget()).await.unwrap();
-    history
-        .entries()
-        .iter()
-        .map(|entry| entry.version())
-        .collect()
+    history.entries().iter().map(Entry::version).collect()
 }
 
 use Status::{Deployed, Failed, PendingUpgrade, Superseded};
@@ -45,11 +41,7 @@ async fn history_is_in_the_order_of_numbers_and_decodes_when_asked() {
         statuses.push(Deployed);
         let made = fill(&storage, &statuses).await;
         let history = storage.history("web", &budget()).await.unwrap();
-        let numbers: Vec<i64> = history
-            .entries()
-            .iter()
-            .map(|entry| entry.version())
-            .collect();
+        let numbers: Vec<i64> = history.entries().iter().map(Entry::version).collect();
         assert_eq!(numbers, (1..=12).collect::<Vec<_>>(), "{kind}");
         assert_eq!(history.last().unwrap().status(), Deployed, "{kind}");
         for (entry, made) in history.entries().iter().zip(&made) {
@@ -208,7 +200,7 @@ async fn the_newest_deployed_revision_is_found_among_several() {
         let since: Vec<i64> = history
             .since_deployed()
             .iter()
-            .map(|entry| entry.version())
+            .map(Entry::version)
             .collect();
         assert_eq!(since, [2, 3, 4], "{kind}");
     }

@@ -14,6 +14,7 @@ use super::needs::{missing_programs, planned_execution, unavailable};
 use crate::event::{Bus, Level, Mode, Phase, StopPoint};
 use crate::exit::Failure;
 use crate::pipeline::{Doors, Engine, Plans, RunSettings, WatchOptions, watch};
+use crate::releases::Releases;
 use crate::report::{Kind, RunLines};
 use crate::script::{ChildEnv, Scripts};
 use crate::steps::{ClusterDoor, Execution, Settings};
@@ -210,6 +211,7 @@ async fn run_stages(
         which.word(),
         &run_id,
     );
+    let logins = crate::releases::logins(&profile, &app.environment);
     let settings = Settings {
         kubectl: profile.command.kubectl.clone(),
         helm: profile.command.helm.clone(),
@@ -219,6 +221,8 @@ async fn run_stages(
         context: app.flags.context.clone(),
         environment: app.environment.clone(),
         profile: profile.state.name.clone(),
+        releases: Releases::new(&app.environment, &run_id, logins),
+        cleanup_timeout: profile.run.cleanup_timeout,
     };
     let run = RunSettings {
         attempts: profile.retry.attempts,

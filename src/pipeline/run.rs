@@ -762,6 +762,8 @@ mod tests {
             context: None,
             environment: environment.clone(),
             profile: "test".into(),
+            releases: crate::releases::Releases::new(&environment, "run", Ok(Vec::new())),
+            cleanup_timeout: Duration::from_secs(30),
         };
         let run = RunSettings {
             attempts: 3,

@@ -41,6 +41,10 @@ pub struct Settings {
     pub environment: Environment,
     /// Slug that marks Jobs of this profile (S-D.14).
     pub profile: String,
+    /// Where records and charts of releases are.
+    pub releases: crate::releases::Releases,
+    /// `run.cleanup_timeout`.
+    pub cleanup_timeout: Duration,
 }
 
 /// The API client of a run, built when first needed.
@@ -90,6 +94,11 @@ impl ClusterDoor {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+
+    /// Says how far the wait in hand is.
+    pub fn set_progress(&self, text: impl Into<String>) {
+        *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = text.into();
     }
 
     fn forget_progress(&self) {
@@ -249,7 +258,7 @@ impl StepContext<'_> {
     }
 
     /// Runs a future and says every 30 s that it has not ended.
-    async fn patiently<F: Future>(&self, what: &str, future: F) -> F::Output {
+    pub(super) async fn patiently<F: Future>(&self, what: &str, future: F) -> F::Output {
         let begin = Instant::now();
         tokio::pin!(future);
         let mut next = begin + STILL_WAITING;

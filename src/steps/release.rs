@@ -1,7 +1,8 @@
 //! `release`: uninstall on `down`, upgrade or install on `up`.
 //!
-//! Shell execution runs helm and release scripts. The native engine is not part of this
-//! version: such a step is planned and shown, and a live run refuses it before step 0.
+//! Shell execution runs helm and release scripts; native execution is in `native`.
+
+mod native;
 
 use std::path::{Component, Path, PathBuf};
 
@@ -66,6 +67,7 @@ struct Release {
     chart: Option<String>,
     version: Option<String>,
     create_namespace: Option<bool>,
+    values_files: Option<Vec<String>>,
     step_timeout: Option<std::time::Duration>,
     /// The manifest, or why it cannot be read; absent without a file.
     manifest: Option<Result<ReleaseManifest, String>>,
@@ -93,6 +95,7 @@ impl Release {
             chart: text("chart"),
             version: text("version"),
             create_namespace: options.bool("create_namespace"),
+            values_files: options.list("values_files").map(<[String]>::to_vec),
             step_timeout: cx.step.timeout,
             manifest,
             name,
@@ -307,16 +310,6 @@ impl Action for Release {
         }
     }
 
-    fn unavailable(&self, execution: Execution) -> Option<String> {
-        (execution == Execution::Native).then(|| {
-            format!(
-                "{}: native release steps are not available yet (run.execution: shell runs helm \
-                 and release scripts)",
-                self.reference
-            )
-        })
-    }
-
     fn warnings(&self, execution: Execution) -> Vec<String> {
         let mut warnings = Vec::new();
         if self.phase == Phase::Up && execution == Execution::Native {
@@ -356,30 +349,8 @@ impl Action for Release {
             match (self.phase, cx.execution) {
                 (Phase::Down, Execution::Shell) => self.shell_down(cx).await,
                 (Phase::Up, Execution::Shell) => self.shell_up(cx).await,
-                (Phase::Down, Execution::Native) if cx.dry() => {
-                    cx.act(
-                        Effect::HelmUninstall {
-                            object: self.object(),
-                        },
-                        false,
-                    );
-                    Ok(())
-                }
-                (Phase::Up, Execution::Native) if cx.dry() => {
-                    let plan = self.plan(self.plan_timeout().as_deref());
-                    cx.act(
-                        Effect::HelmUpgrade {
-                            object: self.object(),
-                            plan,
-                        },
-                        false,
-                    );
-                    Ok(())
-                }
-                (_, Execution::Native) => {
-                    let text = self.unavailable(Execution::Native).unwrap_or_default();
-                    Err(StepError::permanent(text))
-                }
+                (Phase::Down, Execution::Native) => self.native_down(cx).await,
+                (Phase::Up, Execution::Native) => self.native_up(cx).await,
             }
         }
         .boxed_local()

@@ -291,41 +291,6 @@ fn what_is_not_available_loads_and_is_refused_live() {
 }
 
 #[test]
-fn a_native_release_step_is_planned_but_refused_live() {
-    let rest = "helm: {workspace: charts}\npipelines:\n  down:\n    - release.app/web\n  up:\n    \
-                - release.app/web\n";
-    let base = |profile: String| {
-        kzero().profile(&profile).file(
-            "charts/web.yaml",
-            "chart: ./web\nversion: \"1.2.3\"\ntimeout: 10m\ncreate_namespace: true\n",
-        )
-    };
-    base(live(rest))
-        .args(["analyze"])
-        .run()
-        .assert_code(0)
-        .assert_stdout("  0: release.app/web (helm uninstall --wait --ignore-not-found)\n")
-        .assert_stdout(
-            "  0: release.app/web (helm upgrade --install (sdk), chart=./web, version=1.2.3, wait, create-namespace, timeout=10m0s)\n",
-        );
-    for command in ["down", "up", "reset"] {
-        base(live(rest))
-            .args([command])
-            .run()
-            .assert_code(1)
-            .assert_stderr("release.app/web: native release steps are not available yet");
-    }
-    let api = MiniApi::start_blocking();
-    base(dry(rest))
-        .cluster(&api)
-        .args(["reset"])
-        .run()
-        .assert_code(0)
-        .assert_stdout("[dry-run] helm uninstall app/web (--wait --ignore-not-found)")
-        .assert_stdout("[dry-run] helm sdk upgrade --install app/web (chart=./web, version=1.2.3, wait, create-namespace, timeout=10m0s)");
-}
-
-#[test]
 fn init_writes_a_profile_that_analyze_accepts() {
     let api = MiniApi::start_blocking();
     api.apply(objects::deployment("app", "web", 3));

@@ -10,6 +10,7 @@ mod masking;
 mod pipeline;
 mod profile;
 mod regression;
+mod release;
 mod signals;
 mod steps;
 

@@ -48,6 +48,8 @@ pub struct Access {
     pub plain_http: bool,
     /// `--pass-credentials`: credentials of a repository are shown to other hosts its index names.
     pub pass_credentials: bool,
+    /// Whether an archive is refused that differs from the digest in the index of its repository. Helm takes it.
+    pub strict_digests: bool,
     /// Logins for registries that go before the credential files, such as `helm.registries`.
     pub logins: Vec<Login>,
 }
@@ -231,7 +233,13 @@ impl<'a> Client<'a> {
             }
         };
         let digest = sha256(&bytes);
-        if said.is_some_and(|said| said != digest) {
+        let differs = said.is_some_and(|said| said != digest);
+        if differs && self.access.strict_digests {
+            return Err(Error::invalid(format!(
+                "the digest of {file_name} is sha256:{digest}, which is not the one that the index of the repository has; it was changed after it was published, or on the way"
+            )));
+        }
+        if differs {
             // Helm takes it without a word, and there are repositories that would be of no use else.
             self.console.note(&format!(
                 "WARNING: the digest of {file_name} is not the one that the index of the repository has"

@@ -18,7 +18,7 @@ use crate::directives::State as Wanted;
 use crate::event::{Event, Listener};
 use crate::execute::Actor;
 use crate::graph::Vertex;
-use crate::merge;
+use crate::merge::{self, FieldChange};
 use crate::plan::{Item, Operation, Plan, Task};
 use crate::record::Recorder;
 use crate::resource::{Kinds, Resource, Role, text};
@@ -28,6 +28,9 @@ use crate::track;
 
 /// The field manager of a release's objects: Helm's, so that either program goes on where the other ended (S-D.23).
 pub const MANAGER: &str = "helm";
+
+/// How often a change of field managers is begun that others were faster with (S-D.9).
+const MIGRATIONS: usize = 5;
 
 /// Why an operation failed.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -341,7 +344,7 @@ impl Deployer<'_> {
             // It went after it was looked at.
             return self.create(number, resource, object).await;
         }
-        let refused = self.refused("patch", resource, &error);
+        let refused = self.refused_changes("patch", resource, &error, item.decision.fields());
         let may_recreate = item.directives.delete_policy.before_creation_if_immutable
             && !item.directives.resource_policy.skip_recreate;
         if may_recreate
@@ -378,11 +381,7 @@ impl Deployer<'_> {
         let budget = self.time.one();
         let at = (resource.id.namespace.as_str(), resource.id.name.as_str());
         if let Some(migration) = migration.filter(|_| !self.is_dry()) {
-            let patch = ObjectPatch::Json(migration.clone());
-            self.cluster
-                .patch_object(&resource.api, at, &patch, self.write(), &budget)
-                .await
-                .map_err(|error| self.refused("migrate the field managers of", resource, &error))?;
+            self.migrate(resource, migration.clone(), &budget).await?;
         }
         let patch = ObjectPatch::Apply {
             object: object.clone(),
@@ -393,6 +392,37 @@ impl Deployer<'_> {
             .await
             .map(|_| ())
             .map_err(|error| self.refused("apply", resource, &error))
+    }
+
+    /// Makes what was written by updates part of what is applied. Who changes the object meanwhile makes it begin anew.
+    async fn migrate(
+        &self,
+        resource: &Resource,
+        first: Value,
+        budget: &Budget,
+    ) -> Result<(), OperationError> {
+        let at = (resource.id.namespace.as_str(), resource.id.name.as_str());
+        let mut migration = Some(first);
+        let mut attempts = 0;
+        while let Some(operations) = migration {
+            let patch = ObjectPatch::Json(operations);
+            let patched = self
+                .cluster
+                .patch_object(&resource.api, at, &patch, self.write(), budget)
+                .await;
+            let Err(error) = patched else { return Ok(()) };
+            attempts += 1;
+            if error.class() != ErrorClass::Conflict || attempts == MIGRATIONS {
+                return Err(self.refused("migrate the field managers of", resource, &error));
+            }
+            let live = self
+                .cluster
+                .object(&resource.api, at.0, at.1, budget)
+                .await
+                .map_err(|error| self.refused("read", resource, &error))?;
+            migration = live.and_then(|live| merge::managed_fields::migration(&live, MANAGER));
+        }
+        Ok(())
     }
 
     async fn delete(
@@ -503,18 +533,25 @@ impl Deployer<'_> {
 
     /// A refusal in Helm's words, with the remedies where a field cannot be changed.
     fn refused(&self, verb: &str, resource: &Resource, error: &ClusterError) -> OperationError {
+        self.refused_changes(verb, resource, error, &[])
+    }
+
+    /// The same for a change of these fields.
+    fn refused_changes(
+        &self,
+        verb: &str,
+        resource: &Resource,
+        error: &ClusterError,
+        changes: &[FieldChange],
+    ) -> OperationError {
         let id = &resource.id;
         let mut text = format!("cannot {verb} {:?} with kind {}: {error}", id.name, id.kind);
-        let said = error
+        let immutable = error
             .refusal()
-            .map(|refusal| refusal.message.as_str())
-            .unwrap_or_default();
-        let immutable = said.contains("field is immutable").then(Vec::<String>::new);
+            .and_then(|refusal| merge::immutable(refusal, changes));
         if let Some(fields) = &immutable {
-            let fields: Vec<String> = fields.iter().map(ToString::to_string).collect();
             text.push_str(&format!(
-                "\nhint: {} of {id} cannot be changed once it is there ({}); set it back in the chart, delete the object by hand, or annotate it with werf.io/delete-policy: before-creation-if-immutable to have it deleted and created anew",
-                if fields.len() == 1 { "a field" } else { "fields" },
+                "\nhint: {} of {id} cannot be changed once it is there; set it back in the chart, delete the object by hand, or annotate it with werf.io/delete-policy: before-creation-if-immutable to have it deleted and created anew",
                 fields.join(", "),
             ));
         }

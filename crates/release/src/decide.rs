@@ -301,7 +301,7 @@ impl Rules {
             }
         }
         Decision::Apply {
-            migration: None,
+            migration: merge::managed_fields::migration(live, crate::actor::MANAGER),
             object,
             force: self.force_conflicts,
             changes,

@@ -133,6 +133,7 @@ impl AccessFlags {
             insecure_skip_tls_verify: self.insecure_skip_tls_verify,
             plain_http: self.plain_http,
             pass_credentials,
+            strict_digests: false,
             logins: logins(app)?,
         })
     }
@@ -146,26 +147,7 @@ fn logins(app: &App) -> Result<Vec<Login>, String> {
     let profile = app
         .load(false)
         .map_err(|failure| failure.text().to_owned())?;
-    let registries = profile.helm.registries.iter();
-    registries
-        .map(|registry| {
-            let password = match &registry.password_env {
-                Some(name) => app.environment.text(name).ok_or_else(|| {
-                    let host = &registry.host;
-                    format!("helm.registries: the password of {host} is empty: {name} is not set")
-                })?,
-                None => registry
-                    .password
-                    .as_ref()
-                    .map_or_else(String::new, |password| password.expose().to_owned()),
-            };
-            Ok(Login {
-                host: registry.host.clone(),
-                username: registry.username.clone(),
-                password: password.into(),
-            })
-        })
-        .collect()
+    crate::releases::logins(&profile, &app.environment)
 }
 
 /// The settings that the environment asks for.

@@ -133,3 +133,49 @@ pub(crate) fn resources(kinds: &[Kind], group: &str, version: &str) -> Outcome<V
         "resources": resources,
     }))
 }
+
+/// `/api` or `/apis` with all that is in the groups.
+pub(crate) fn aggregated(kinds: &[Kind], core: bool) -> Value {
+    let mut names: Vec<&str> = kinds
+        .iter()
+        .map(|kind| kind.group.as_str())
+        .filter(|group| group.is_empty() == core)
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let groups: Vec<Value> = names
+        .iter()
+        .map(|name| {
+            let versions: Vec<Value> = versions(kinds, name)
+                .iter()
+                .map(|version| aggregated_version(kinds, name, version))
+                .collect();
+            json!({"metadata": {"name": name, "creationTimestamp": null}, "versions": versions})
+        })
+        .collect();
+    json!({
+        "kind": "APIGroupDiscoveryList",
+        "apiVersion": "apidiscovery.k8s.io/v2",
+        "metadata": {},
+        "items": groups,
+    })
+}
+
+fn aggregated_version(kinds: &[Kind], group: &str, version: &str) -> Value {
+    let of_kind =
+        |kind: &Kind| json!({"group": kind.group, "version": kind.version, "kind": kind.kind});
+    let resources: Vec<Value> = kinds
+        .iter()
+        .filter(|kind| kind.group == group && kind.version == version)
+        .map(|kind| {
+            json!({
+                "resource": kind.plural,
+                "responseKind": of_kind(kind),
+                "scope": if kind.namespaced { "Namespaced" } else { "Cluster" },
+                "singularResource": kind.kind.to_lowercase(),
+                "verbs": ["create", "delete", "get", "list", "patch", "update", "watch"],
+            })
+        })
+        .collect();
+    json!({"version": version, "resources": resources, "freshness": "Current"})
+}

@@ -48,6 +48,15 @@ fn answer(store: &mut Store, request: &Incoming<'_>) -> Outcome<Answer> {
     let target = match route {
         Route::Version => return Ok(Answer::Json(200, discovery::version())),
         Route::Healthy => return Ok(Answer::Text(200, "ok".to_owned())),
+        Route::CoreVersions if wants_all(request) => {
+            return Ok(Answer::Json(200, discovery::aggregated(&store.kinds, true)));
+        }
+        Route::Groups if wants_all(request) => {
+            return Ok(Answer::Json(
+                200,
+                discovery::aggregated(&store.kinds, false),
+            ));
+        }
         Route::CoreVersions => return Ok(Answer::Json(200, discovery::core_versions())),
         Route::Groups => return Ok(Answer::Json(200, discovery::groups(&store.kinds))),
         Route::Group(group) => {
@@ -147,6 +156,11 @@ fn review(store: &Store, request: &Incoming<'_>) -> Outcome<Answer> {
 }
 
 // --- reading ------------------------------------------------------------------
+
+/// Whether groups are asked for with all that is in them.
+fn wants_all(request: &Incoming<'_>) -> bool {
+    request.accept.contains("as=APIGroupDiscoveryList")
+}
 
 fn read(request: &Incoming<'_>) -> Outcome<Value> {
     let value: Value = serde_json::from_slice(request.body)
@@ -992,6 +1006,7 @@ pub(crate) fn replace_quietly(store: &mut Store, target: &Target, body: &[u8]) -
         method: "PUT",
         path: "",
         query: Query::default(),
+        accept: "application/json",
         content_type: "application/json",
         body,
     };

@@ -289,6 +289,7 @@ impl MiniApiService {
                 path,
                 query: Query::parse(query),
                 content_type,
+                accept: header(http::header::ACCEPT),
                 body,
             };
             handle::handle(&mut store, &incoming)
@@ -447,6 +448,7 @@ impl MiniApiService {
             path,
             query: Query::parse(query),
             content_type,
+            accept: "application/json",
             body,
         };
         let answer = {

@@ -40,6 +40,7 @@ pub(crate) struct Incoming<'a> {
     pub(crate) path: &'a str,
     pub(crate) query: Query,
     pub(crate) content_type: &'a str,
+    pub(crate) accept: &'a str,
     pub(crate) body: &'a [u8],
 }
 

@@ -1,0 +1,263 @@
+//! Releases as this process deploys them: who it is, where records are, where charts come from.
+//!
+//! Duty: what the release engine does not read itself, for steps and commands alike.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kzero_chart::schema::Fetch;
+use kzero_chart::{Chart, load};
+use kzero_cluster::{Budget, Cluster};
+use kzero_profile::Profile;
+use kzero_registry::{Access, Client, Console, Located, Login, Settings, Wanted};
+use kzero_release::revision::Holder;
+use kzero_release::storage::{Driver, Storage};
+
+use crate::environment::Environment;
+
+/// How long a schema that another refers to may take; Helm gives it as much.
+const SCHEMA_TIME: Duration = Duration::from_secs(15);
+/// Bytes of one schema.
+const MAX_SCHEMA: u64 = 5 << 20;
+/// Bytes of a file of values.
+const MAX_VALUES: u64 = 64 << 20;
+
+/// What releases of this process have in common.
+#[derive(Debug, Clone)]
+pub struct Releases {
+    driver: Result<Driver, String>,
+    /// The records of a process that keeps them to itself.
+    memory: Storage,
+    sql: String,
+    holder: Holder,
+    registry: Settings,
+    logins: Result<Vec<Login>, String>,
+}
+
+/// A chart that was found.
+#[derive(Debug, Clone)]
+pub enum ChartFile {
+    /// A folder or archive of this machine.
+    Local(PathBuf),
+    /// An archive that was fetched.
+    Fetched(Vec<u8>),
+}
+
+impl ChartFile {
+    /// Loads the chart.
+    ///
+    /// # Errors
+    ///
+    /// Helm's words for what is wrong with it.
+    pub fn load(&self) -> Result<Chart, String> {
+        let loaded = match self {
+            Self::Local(path) => load::path(path),
+            Self::Fetched(bytes) => load::archive_bytes(bytes),
+        };
+        loaded.map_err(|error| error.to_string())
+    }
+}
+
+impl Releases {
+    /// Reads what the environment says; asks nobody.
+    #[must_use]
+    pub fn new(environment: &Environment, run: &str, logins: Result<Vec<Login>, String>) -> Self {
+        let word = environment.text("HELM_DRIVER").unwrap_or_default();
+        Self {
+            driver: word.parse::<Driver>().map_err(|error| error.to_string()),
+            memory: Storage::memory(""),
+            sql: environment
+                .text("HELM_DRIVER_SQL_CONNECTION_STRING")
+                .unwrap_or_default(),
+            holder: Holder::current(host_name(), std::process::id(), run),
+            registry: Settings::from_env(|name| environment.raw(name), &environment.directory),
+            logins,
+        }
+    }
+
+    /// The records of a namespace, where `HELM_DRIVER` says.
+    ///
+    /// # Errors
+    ///
+    /// A word that names no store, and a store that cannot be used.
+    pub fn storage(&self, cluster: &Cluster, namespace: &str) -> Result<Storage, String> {
+        Ok(match self.driver.clone()? {
+            Driver::Secret => Storage::secrets(cluster.clone(), namespace),
+            Driver::ConfigMap => Storage::config_maps(cluster.clone(), namespace),
+            Driver::Memory => self.memory.in_namespace(namespace),
+            Driver::Sql => {
+                return Err(format!(
+                    "HELM_DRIVER=sql is not available yet ({} characters of connection string)",
+                    self.sql.len()
+                ));
+            }
+        })
+    }
+
+    /// Who this process is on records and locks.
+    #[must_use]
+    pub fn holder(&self) -> &Holder {
+        &self.holder
+    }
+
+    /// Whether another holder still lives; `None` for one on another machine.
+    #[must_use]
+    pub fn is_alive(&self, other: &Holder) -> Option<bool> {
+        if other.host != self.holder.host {
+            return None;
+        }
+        // The number may be another program's by now.
+        let name = std::fs::read_to_string(format!("/proc/{}/comm", other.pid)).unwrap_or_default();
+        Some(name.trim_end() == "kzero")
+    }
+
+    /// Finds a chart of a release step: by address, or as a path from the workspace.
+    ///
+    /// # Errors
+    ///
+    /// It is not there or cannot be fetched, or a log-in of the profile lacks its password.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe to drop.
+    pub async fn chart(
+        &self,
+        reference: &str,
+        wanted: &Wanted,
+        workspace: &Path,
+        console: &dyn Console,
+    ) -> Result<ChartFile, String> {
+        if !is_address(reference) {
+            return Ok(ChartFile::Local(workspace.join(reference)));
+        }
+        let access = Access {
+            logins: self.logins.clone()?,
+            strict_digests: true,
+            ..Access::default()
+        };
+        let client = Client::new(&self.registry, &access, console);
+        let found = client.locate(reference, wanted).await;
+        Ok(match found.map_err(|error| error.to_string())? {
+            Located::Local(path) => ChartFile::Local(path),
+            Located::Fetched(archive) => ChartFile::Fetched(archive.bytes.to_vec()),
+        })
+    }
+
+    /// Gets schemas of other places for a rendering. Used on threads without a runtime.
+    #[must_use]
+    pub fn schemas(&self) -> Schemas {
+        Schemas {
+            registry: self.registry.clone(),
+        }
+    }
+}
+
+/// Whether a reference is an address rather than a path.
+#[must_use]
+pub fn is_address(reference: &str) -> bool {
+    ["oci://", "http://", "https://"]
+        .iter()
+        .any(|scheme| reference.starts_with(scheme))
+}
+
+/// The log-ins of `helm.registries` (S-5.18).
+///
+/// # Errors
+///
+/// The variable of a password is empty or not set.
+pub fn logins(profile: &Profile, environment: &Environment) -> Result<Vec<Login>, String> {
+    let registries = profile.helm.registries.iter();
+    registries
+        .map(|registry| {
+            let password = match &registry.password_env {
+                Some(name) => environment.text(name).ok_or_else(|| {
+                    let host = &registry.host;
+                    format!("helm.registries: the password of {host} is empty: {name} is not set")
+                })?,
+                None => registry
+                    .password
+                    .as_ref()
+                    .map_or_else(String::new, |password| password.expose().to_owned()),
+            };
+            Ok(Login {
+                host: registry.host.clone(),
+                username: registry.username.clone(),
+                password: password.into(),
+            })
+        })
+        .collect()
+}
+
+/// Schemas that others refer to, from the disk and over http, without credentials.
+#[derive(Debug, Clone)]
+pub struct Schemas {
+    registry: Settings,
+}
+
+impl Fetch for Schemas {
+    fn fetch(&self, url: &str) -> Result<Vec<u8>, String> {
+        if let Some(path) = url.strip_prefix("file://") {
+            let path = path.split('?').next().unwrap_or(path);
+            return read_bounded(Path::new(path), path, MAX_SCHEMA);
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| format!("cannot fetch {url}: no runtime: {error}"))?;
+        let access = Access::default();
+        let client = Client::new(&self.registry, &access, &Silent);
+        let budget = Budget::new(format!("fetch of {url}"), SCHEMA_TIME);
+        match runtime.block_on(budget.run(client.get(url))) {
+            Ok(Ok(bytes)) => Ok(bytes),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(expired) => Err(expired.to_string()),
+        }
+    }
+
+    fn warn(&self, _text: &str) {}
+}
+
+/// Shows nothing.
+struct Silent;
+
+impl Console for Silent {
+    fn print(&self, _text: &str) {}
+    fn note(&self, _line: &str) {}
+}
+
+/// Reads a file of values, which errors name as it was written.
+///
+/// # Errors
+///
+/// It cannot be read, is too large, or is no table.
+pub fn values_file(
+    path: &Path,
+    shown: &str,
+) -> Result<serde_json::Map<String, serde_json::Value>, String> {
+    let bytes = read_bounded(path, shown, MAX_VALUES)?;
+    kzero_chart::values::read(&bytes).map_err(|error| format!("failed to parse {shown}: {error}"))
+}
+
+fn read_bounded(path: &Path, shown: &str, most: u64) -> Result<Vec<u8>, String> {
+    use std::io::Read;
+    let failed = |error: std::io::Error| format!("open {shown}: {}", load::words(&error));
+    let file = std::fs::File::open(path).map_err(failed)?;
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(format!("open {shown}: not a file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(most + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    if bytes.len() as u64 > most {
+        return Err(format!("read {shown}: it has more than {} MiB", most >> 20));
+    }
+    Ok(bytes)
+}
+
+fn host_name() -> String {
+    rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned()
+}

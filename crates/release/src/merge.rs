@@ -21,6 +21,7 @@ mod object;
 mod path;
 mod schema;
 mod three_way;
+mod union;
 mod value;
 
 use std::fmt;
@@ -39,7 +40,8 @@ pub use schema::Schema;
 pub struct Merge {
     /// The patch; none if no request is needed.
     pub patch: Option<Patch>,
-    /// The fields that the patch sets or removes, in the order of the object's fields.
+    /// The fields that the patch sets or removes, in the order of their names. May be empty for a patch of
+    /// [`overwrite`]: Helm also sends what the server keeps no trace of, such as nulls for fields that are not there.
     pub changes: Vec<FieldChange>,
 }
 

@@ -30,7 +30,10 @@ pub(super) fn strategic(
             members.retain(|member| !deleted.contains(member));
         }
     }
-    for (name, value) in patch.iter().filter(|(name, _)| !name.starts_with('$')) {
+    for (name, value) in patch
+        .iter()
+        .filter(|(name, _)| !directive::is_directive(name))
+    {
         let order = patch.get(&directive::element_order(name));
         field(&mut live, name, value, order, node.field(name));
     }
@@ -162,7 +165,10 @@ pub(super) fn arranged(
 /// A map of a patch as it is kept where the object has none: without nulls and directives.
 fn settled(patch: &Map<String, Value>) -> Map<String, Value> {
     let mut kept = Map::new();
-    for (name, value) in patch.iter().filter(|(name, _)| *name != PATCH) {
+    for (name, value) in patch
+        .iter()
+        .filter(|(name, _)| !directive::is_directive(name))
+    {
         match value {
             Value::Null => {}
             Value::Object(patch) if patch.contains_key(PATCH) => {}

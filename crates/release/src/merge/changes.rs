@@ -10,7 +10,7 @@ use super::{ChangeKind, FieldChange, Reason};
 
 /// Names the fields in which `wanted` differs from `live`, elements of lists by their keys.
 ///
-/// Values that are the same to the server (`1000m` and `1`) do not differ. The reason is [`Reason::New`] for what `live`
+/// Values that are the same to the server (`1000m` and `1`, no labels and an empty map of labels) do not differ. The reason is [`Reason::New`] for what `live`
 /// does not have, [`Reason::Removed`] for what `wanted` does not have, else [`Reason::Changed`].
 #[must_use]
 pub fn diff(live: &Value, wanted: &Value, schema: Schema) -> Vec<FieldChange> {
@@ -27,8 +27,8 @@ struct Comparison {
 
 impl Comparison {
     fn place(&mut self, live: Option<&Value>, wanted: Option<&Value>, node: Node) {
-        let live = live.filter(|value| !value.is_null());
-        let wanted = wanted.filter(|value| !value.is_null());
+        let live = live.filter(|value| !node.is_nothing(value));
+        let wanted = wanted.filter(|value| !node.is_nothing(value));
         match (live, wanted) {
             (Some(old), Some(new)) if old == new || same(old, new, node) => {}
             (Some(Value::Object(old)), Some(Value::Object(new))) if !node.is_too_deep() => {

@@ -31,3 +31,11 @@ pub(super) fn ordered_list(field: &str) -> Option<&str> {
 pub(super) fn thinned_set(field: &str) -> Option<&str> {
     field.strip_prefix(DELETED_MEMBERS)?.strip_prefix('/')
 }
+
+/// Whether a name in a patch is no field of the object.
+pub(super) fn is_directive(name: &str) -> bool {
+    name == PATCH
+        || name == RETAIN_KEYS
+        || ordered_list(name).is_some()
+        || thinned_set(name).is_some()
+}

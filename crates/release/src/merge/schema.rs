@@ -6,6 +6,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use serde_json::Value;
+
 /// The patch metadata of one kind of object: merge keys, strategies, which maps and lists are one value.
 ///
 /// Cheap to copy; looking one up costs a hash of the kind.
@@ -139,6 +141,15 @@ impl Node {
 
     pub(super) fn is_map(self) -> bool {
         matches!(self.shape, Shape::Map(_))
+    }
+
+    /// Whether a value here is as good as none: the server keeps no null, and no empty map of free keys.
+    pub(super) fn is_nothing(self, value: &Value) -> bool {
+        match value {
+            Value::Null => true,
+            Value::Object(fields) => fields.is_empty() && self.is_map(),
+            _ => false,
+        }
     }
 
     /// Whether nothing is known of the value here.
@@ -478,6 +489,14 @@ mod tests {
         assert!(
             !Schema::of("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition").is_builtin()
         );
+    }
+
+    #[test]
+    fn unions_are_of_structures_that_there_are() {
+        for (name, _) in super::super::union::UNIONS {
+            let mut structures = TABLE.structures.iter();
+            assert!(structures.any(|structure| structure.name == name), "{name}");
+        }
     }
 
     #[test]

@@ -8,13 +8,14 @@
 //!   of one is seldom valid.
 //! - A field that an earlier manifest holds and the new one does not is removed. From maps of free keys and from lists
 //!   with named elements only what earlier manifests held goes.
-//! - Fields that no manifest holds stay, but for those that the new ones exclude.
+//! - Fields that no manifest holds stay, but for those that exclude what the chart changed.
 
 use serde_json::{Map, Value};
 
 use super::keyed::{ElementName, NamedList};
 use super::path::{Path, Segment};
 use super::schema::Node;
+use super::union::Union;
 use super::value::{contains, same, text, without_nulls};
 use super::{ChangeKind, FieldChange, Reason};
 
@@ -96,6 +97,9 @@ impl Merging {
         if let Some(live) = sides.live.filter(|live| same(live, next, node)) {
             return Some(live.clone());
         }
+        if sides.live.is_none() && node.is_nothing(next) {
+            return None;
+        }
         let merged = match (next, sides.live) {
             (Value::Object(_), Some(Value::Object(live))) if !node.is_atomic() => {
                 Some(self.map(sides, live, node))
@@ -121,35 +125,60 @@ impl Merging {
     }
 
     fn map(&mut self, sides: &Sides<'_>, live: &Map<String, Value>, node: Node) -> Value {
+        let changes = self.changes.len();
+        let merged = self.fields(sides, live, node, None);
+        let Some(union) = Union::at(node) else {
+            return Value::Object(merged);
+        };
+        let differs = |name: &String| union.has(name) && merged.get(name) != live.get(name);
+        if !live.keys().chain(merged.keys()).any(differs) {
+            return Value::Object(merged);
+        }
+        // Of fields that belong together half cannot be the chart's and half somebody else's.
+        self.changes.truncate(changes);
+        let mut merged = self.fields(sides, live, node, Some(union));
+        self.clear(&mut merged, union, sides.next);
+        Value::Object(merged)
+    }
+
+    /// The fields of a map, each on its own. Those of a union are set even if the chart did not change them.
+    fn fields(
+        &mut self,
+        sides: &Sides<'_>,
+        live: &Map<String, Value>,
+        node: Node,
+        union: Option<Union>,
+    ) -> Map<String, Value> {
         let mut merged = live.clone();
         for name in names(sides) {
             self.path.push_field(name);
-            match self.place(&sides.field(name), node.field(name)) {
+            let field = sides.field(name);
+            let merged_field = match field.next {
+                Some(next) if !next.is_null() && union.is_some_and(|union| union.has(name)) => {
+                    self.set(&field, next, node.field(name))
+                }
+                _ => self.place(&field, node.field(name)),
+            };
+            match merged_field {
                 Some(value) => merged.insert(name.to_owned(), value),
                 None => merged.remove(name),
             };
             self.path.pop();
         }
-        if node.retains_keys() && merged != *live {
-            self.clear_excluded(&mut merged, sides.next, live);
-        }
-        Value::Object(merged)
+        merged
     }
 
-    /// Of fields that exclude each other only those of the manifest may stay once it has changed one.
-    fn clear_excluded(
-        &mut self,
-        merged: &mut Map<String, Value>,
-        next: Option<&Value>,
-        live: &Map<String, Value>,
-    ) {
-        let wanted = |name: &str| next.and_then(|next| next.get(name)).is_some();
-        for (name, value) in live.iter().filter(|(name, _)| !wanted(name)) {
-            if merged.remove(name).is_some() {
-                self.path.push_field(name);
-                self.remove(Some(value));
-                self.path.pop();
-            }
+    /// Removes the fields of a union that the manifest does not have.
+    fn clear(&mut self, merged: &mut Map<String, Value>, union: Union, next: Option<&Value>) {
+        let is_wanted = |name: &str| next.and_then(|next| next.get(name)).is_some();
+        let unwanted = merged
+            .keys()
+            .filter(|name| union.has(name) && !is_wanted(name));
+        for name in unwanted.cloned().collect::<Vec<_>>() {
+            let removed = merged.remove(&name);
+            self.path.push_field(&name);
+            self.remove(removed.as_ref());
+            self.path.pop();
         }
     }
 

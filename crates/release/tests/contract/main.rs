@@ -7,5 +7,6 @@
 )]
 
 mod life;
+mod merge;
 mod storage;
 mod world;

@@ -50,11 +50,12 @@ fn compare(row: &Value) -> Option<String> {
     }
 }
 
-/// The object as its structures hold it, in which no field is null.
+/// The object as its structures hold it: no field is null, and words of patches are no fields.
 fn read(object: &Value) -> Value {
     match object {
         Value::Object(fields) => {
-            let kept = fields.iter().filter(|(_, value)| !value.is_null());
+            let is_kept = |name: &str, value: &Value| !value.is_null() && !name.starts_with("$");
+            let kept = fields.iter().filter(|(name, value)| is_kept(name, value));
             kept.map(|(name, value)| (name.clone(), read(value)))
                 .collect()
         }

@@ -42,7 +42,7 @@ fn named(list: Vec<Value>, keys: &'static [&'static str]) -> Option<Value> {
             kept.push(element);
         }
     }
-    (!kept.is_empty()).then(|| Value::Array(kept))
+    (!kept.is_empty()).then_some(Value::Array(kept))
 }
 
 fn container() -> impl Strategy<Value = Value> {

@@ -413,6 +413,51 @@ fn fields_that_exclude_each_other_leave_together() {
 }
 
 #[test]
+fn what_belongs_together_is_not_put_together_from_two_sides() {
+    let strategy = |strategy: Value| deployment(&json!({"strategy": strategy}));
+    let rolling = |surge: i32| {
+        strategy(json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge}}))
+    };
+    let row = Row {
+        previous: vec![rolling(1)],
+        next: rolling(2),
+        live: strategy(json!({"type": "Recreate"})),
+    };
+    row.gives(
+        &rolling(2),
+        &[
+            "set spec.strategy.rollingUpdate changed",
+            "set spec.strategy.type changed",
+        ],
+    );
+    let env = |env: Value| pods(&json!({"containers": [{"name": "app", "env": [env]}]}));
+    let row = Row {
+        previous: vec![env(json!({"name": "A", "value": "1"}))],
+        next: env(json!({"name": "A", "value": "2"})),
+        live: env(json!({"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "x"}}})),
+    };
+    row.gives(
+        &env(json!({"name": "A", "value": "2"})),
+        &[
+            "set spec.template.spec.containers[name=app].env[name=A].value changed",
+            "remove spec.template.spec.containers[name=app].env[name=A].valueFrom removed",
+        ],
+    );
+    let probe =
+        |probe: Value| pods(&json!({"containers": [{"name": "app", "livenessProbe": probe}]}));
+    let row = Row {
+        previous: vec![probe(json!({"httpGet": {"port": 80}, "periodSeconds": 5}))],
+        next: probe(json!({"httpGet": {"port": 80}, "periodSeconds": 6})),
+        live: probe(json!({"exec": {"command": ["x"]}, "periodSeconds": 5, "failureThreshold": 3})),
+    };
+    // The chart did not touch the handler.
+    row.gives(
+        &probe(json!({"exec": {"command": ["x"]}, "periodSeconds": 6, "failureThreshold": 3})),
+        &["set spec.template.spec.containers[name=app].livenessProbe.periodSeconds changed"],
+    );
+}
+
+#[test]
 fn maps_that_are_one_value_are_set_whole() {
     let selector = |labels: Value| pods(&json!({"containers": [], "nodeSelector": labels}));
     let row = Row {

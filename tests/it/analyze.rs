@@ -200,11 +200,13 @@ fn owners_that_undo_a_park_are_named() {
 fn an_object_of_a_release_need_not_be_there() {
     // S-D.15
     let api = MiniApi::start_blocking();
+    api.apply(objects::namespace("a"));
     let profile =
         "helm: {workspace: h}\npipelines:\n  up:\n    - release.a/r\n    - deployment.a/b\n";
     let analyzed = kzero()
         .profile(&dry(profile))
         .file("h/r.yaml", "chart: ./c\n")
+        .file("h/c/Chart.yaml", "apiVersion: v2\nname: c\nversion: 0.1.0\n")
         .cluster(&api)
         .args(["analyze"])
         .run();
@@ -214,6 +216,7 @@ fn an_object_of_a_release_need_not_be_there() {
     kzero()
         .profile(&dry(profile))
         .file("h/r.yaml", "chart: ./c\n")
+        .file("h/c/Chart.yaml", "apiVersion: v2\nname: c\nversion: 0.1.0\n")
         .cluster(&api)
         .args(["up"])
         .run()

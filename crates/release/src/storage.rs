@@ -15,6 +15,7 @@ mod labels;
 mod memory;
 mod objects;
 mod size;
+mod sql;
 
 use std::collections::BTreeMap;
 
@@ -30,6 +31,8 @@ pub use labels::{RESERVED_LABELS, ReservedLabel, check_labels, merge_labels};
 use memory::Memory;
 use objects::Objects;
 pub use size::TooLarge;
+use sql::Sql;
+pub use sql::{SqlError, SqlSettings};
 
 /// The state of a record in its store: what a write must find there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +76,7 @@ pub struct Storage {
 enum Store {
     Objects(Objects),
     Memory(Memory),
+    Sql(Sql),
 }
 
 impl Storage {
@@ -103,6 +107,28 @@ impl Storage {
         }
     }
 
+    /// Records as rows of a PostgreSQL database, where Helm keeps them with `HELM_DRIVER=sql`. Connects now, and makes
+    /// Helm's tables where they are missing. A connection that is lost is made again by the next call; a statement that
+    /// was under way then is an error.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::Sql`]: no connection, or no right to make the tables.
+    ///
+    /// # Cancel safety
+    ///
+    /// Not cancel-safe: if dropped, the tables may or may not be made.
+    pub async fn sql(
+        settings: SqlSettings,
+        namespace: impl Into<String>,
+        budget: &Budget,
+    ) -> Result<Self, StorageError> {
+        Ok(Self {
+            namespace: namespace.into(),
+            store: Store::Sql(Sql::connect(settings, budget).await?),
+        })
+    }
+
     /// The same store for another namespace.
     #[must_use]
     pub fn in_namespace(&self, namespace: impl Into<String>) -> Self {
@@ -123,6 +149,7 @@ impl Storage {
         let word = match &self.store {
             Store::Objects(objects) => objects.word(),
             Store::Memory(_) => "record in memory",
+            Store::Sql(_) => "row",
         };
         format!("{word} {namespace}/{record}")
     }
@@ -147,6 +174,7 @@ impl Storage {
         let raws = match &self.store {
             Store::Objects(objects) => objects.of_release(&self.namespace, name, budget).await?,
             Store::Memory(memory) => memory.of_release(&self.namespace, name),
+            Store::Sql(sql) => sql.of_release(&self.namespace, name, budget).await?,
         };
         Ok(History::new(
             name,
@@ -197,6 +225,7 @@ impl Storage {
         let raw = match &self.store {
             Store::Objects(objects) => objects.read(namespace, record, budget).await?,
             Store::Memory(memory) => memory.read(namespace, record),
+            Store::Sql(sql) => sql.read(namespace, record, budget).await?,
         };
         self.entry(raw.ok_or(StorageError::NotFound)?)?.revision()
     }
@@ -242,6 +271,7 @@ impl Storage {
         let raws = match &self.store {
             Store::Objects(objects) => objects.heads(namespace, budget).await?,
             Store::Memory(memory) => memory.heads(namespace),
+            Store::Sql(sql) => sql.heads(namespace, budget).await?,
         };
         let mut entries = Vec::with_capacity(raws.len());
         let mut faults = Vec::new();
@@ -267,7 +297,7 @@ impl Storage {
                 let record = self.shown(&self.namespace, &revision.record_name());
                 size::check(revision, objects.word()).map_err(|error| error.about(record))
             }
-            Store::Memory(_) => Ok(()),
+            Store::Memory(_) | Store::Sql(_) => Ok(()),
         }
     }
 
@@ -291,6 +321,7 @@ impl Storage {
         let stamp = match &self.store {
             Store::Objects(objects) => objects.create(raw, budget).await?,
             Store::Memory(memory) => memory.create(raw)?,
+            Store::Sql(sql) => sql.create(raw, budget).await?,
         };
         revision.stamp = Some(stamp);
         Ok(())
@@ -315,6 +346,7 @@ impl Storage {
         let stamp = match &self.store {
             Store::Objects(objects) => objects.replace(raw, budget).await,
             Store::Memory(memory) => memory.replace(raw),
+            Store::Sql(sql) => sql.replace(raw, budget).await,
         };
         revision.stamp = Some(stamp.map_err(|error| error.about(shown))?);
         Ok(())
@@ -333,6 +365,7 @@ impl Storage {
         let deleted = match &self.store {
             Store::Objects(objects) => objects.delete(entry, budget).await,
             Store::Memory(memory) => memory.delete(entry),
+            Store::Sql(sql) => sql.delete(entry, budget).await,
         };
         deleted.map_err(|error| error.about(entry.shown()))
     }

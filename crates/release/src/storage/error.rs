@@ -4,6 +4,7 @@ use kzero_cluster::ClusterError;
 
 use super::labels::ReservedLabel;
 use super::size::TooLarge;
+use super::sql::SqlError;
 use crate::codec::{Undecodable, Unwritable};
 
 /// Why records cannot be read or written. Where Helm has a text for it, it is Helm's.
@@ -59,6 +60,9 @@ pub enum StorageError {
     /// The API server refuses or does not answer.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
+    /// The database refuses or does not answer.
+    #[error(transparent)]
+    Sql(#[from] SqlError),
 }
 
 impl StorageError {

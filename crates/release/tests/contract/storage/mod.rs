@@ -1,9 +1,10 @@
 //! Records that Helm wrote are read, and records written here are read by Helm: 3 and 4, as Secrets and as ConfigMaps.
 //!
-//! `KZERO_TEST_HELM3` and `KZERO_TEST_HELM4` name the programs.
+//! `KZERO_TEST_HELM3` and `KZERO_TEST_HELM4` name the programs, `KZERO_TEST_POSTGRES` the folder with PostgreSQL's.
 
 mod read;
 mod show;
+mod sql;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -51,6 +52,8 @@ struct Place<'a> {
     cluster: Cluster,
     dir: TempDir,
     driver: &'static str,
+    /// The connection string of the driver `sql`.
+    database: String,
 }
 
 impl<'a> Place<'a> {
@@ -70,6 +73,7 @@ impl<'a> Place<'a> {
             cluster,
             dir,
             driver,
+            database: String::new(),
         }
     }
 
@@ -96,6 +100,7 @@ impl<'a> Place<'a> {
             .env("HOME", home)
             .env("TZ", "UTC")
             .env("HELM_DRIVER", self.driver)
+            .env("HELM_DRIVER_SQL_CONNECTION_STRING", &self.database)
             .env("KUBECONFIG", home.join("admin.kubeconfig"))
             .stdin(Stdio::null())
             .output()

@@ -80,11 +80,7 @@ async fn records_of_both_helms_are_read_as_helm_reads_them_and_written_again_to_
 
             let history = storage.history("web", &budget()).await.unwrap();
             assert!(history.faults().is_empty());
-            let statuses: Vec<Status> = history
-                .entries()
-                .iter()
-                .map(Entry::status)
-                .collect();
+            let statuses: Vec<Status> = history.entries().iter().map(Entry::status).collect();
             assert_eq!(
                 statuses,
                 [Status::Superseded, Status::Superseded, Status::Deployed]

@@ -14,6 +14,7 @@ mod error;
 mod labels;
 mod memory;
 mod objects;
+mod selection;
 mod size;
 mod sql;
 
@@ -30,6 +31,7 @@ pub use error::StorageError;
 pub use labels::{RESERVED_LABELS, ReservedLabel, check_labels, merge_labels};
 use memory::Memory;
 use objects::Objects;
+pub use selection::{ALL_STATUSES, InvalidSelector, Order, Selection, Selector};
 pub use size::TooLarge;
 use sql::Sql;
 pub use sql::{SqlError, SqlSettings};

@@ -1,6 +1,7 @@
 //! Records of releases: their bytes, and the stores they lie in.
 
 mod records;
+mod selection;
 mod stores;
 
 use std::sync::Arc;

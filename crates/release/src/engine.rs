@@ -255,8 +255,8 @@ impl Engine<'_> {
             if let Some(reason) = self.interrupt.reason() {
                 asker.interrupt(reason);
             }
-            let work = work(interrupt, true);
-            tokio::pin!(work);
+            // Operations are large; on the heap they do not fill the stack.
+            let mut work = Box::pin(work(interrupt, true));
             return tokio::select! {
                 biased;
                 result = &mut work => result,
@@ -284,9 +284,9 @@ impl Engine<'_> {
             ));
         }
         let result = {
-            let work = work(interrupt, lock.is_held());
+            let mut work = Box::pin(work(interrupt, lock.is_held()));
             let keep = lock.keep();
-            tokio::pin!(work, keep);
+            tokio::pin!(keep);
             let (mut asked, mut lost) = (false, false);
             loop {
                 tokio::select! {
@@ -325,7 +325,7 @@ async fn race<T>(
     tokio::select! {
         biased;
         reason = interrupt.wait() => Err(interrupted(&reason)),
-        result = work => result,
+        result = Box::pin(work) => result,
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::past::{Past, by_object};
 use super::{Deployed, Engine, Options, Timing, look, race, started};
-use crate::decide::{self, CrdPolicy, Decision, Kept, Rules};
+use crate::decide::{self, CrdPolicy, Decision, Kept, Rules, Strategy};
 use crate::directives::{Directives, Ownership};
 use crate::error::ReleaseError;
 use crate::live::{self, Detail};
@@ -104,8 +104,7 @@ impl Engine<'_> {
                 });
             }
             self.tell(started(&planned.plan, planned.revision.version));
-            self.carry_out(name, planned, options, timing, &interrupt, there)
-                .await
+            Box::pin(self.carry_out(name, planned, options, timing, &interrupt, there)).await
         })
         .await
     }
@@ -250,6 +249,9 @@ impl Engine<'_> {
         revision.manifest = rendered.manifest();
         revision.hooks = rendered.hooks.iter().map(StoredHook::from).collect();
         revision.holder = Some(self.holder.clone());
+        if options.strategy == Strategy::ServerSide {
+            "ssa".clone_into(&mut revision.apply_method);
+        }
         let before = past.last.as_ref().filter(|_| purpose == Purpose::Upgrade);
         revision.labels = match before {
             Some(last) => merge_labels(&last.labels, &options.labels),

@@ -108,7 +108,7 @@ impl Engine<'_> {
         }
         self.tell(started(&plan, last.version));
         if !self.is_dry() {
-            self.delete_under_record(&uninstall, last, &plan, &kinds, timing, interrupt)
+            Box::pin(self.delete_under_record(&uninstall, last, &plan, &kinds, timing, interrupt))
                 .await?;
             self.forget(&uninstall, &past, timing).await?;
         } else {

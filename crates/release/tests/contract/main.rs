@@ -8,5 +8,7 @@
 
 mod life;
 mod merge;
+mod objects;
+mod states;
 mod storage;
 mod world;

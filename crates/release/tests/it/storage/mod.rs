@@ -2,6 +2,7 @@
 
 mod records;
 mod selection;
+mod show;
 mod stores;
 
 use std::sync::Arc;

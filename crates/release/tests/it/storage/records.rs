@@ -15,7 +15,7 @@ use kzero_release::revision::{
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-fn golden(file: &str) -> Vec<Value> {
+pub(super) fn golden(file: &str) -> Vec<Value> {
     let path = format!("{}/tests/golden/{file}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap();
     let mut rows = text.lines().map(|line| serde_json::from_str(line).unwrap());

@@ -66,6 +66,16 @@ pub enum StorageError {
 }
 
 impl StorageError {
+    /// Whether the same may succeed when it is tried again: the store did not answer, or could not at the moment.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Cluster(error) => error.is_transient(),
+            Self::Sql(error) => error.is_transient(),
+            _ => false,
+        }
+    }
+
     /// Puts the words for the record where only its store's error is known.
     pub(super) fn about(self, shown: impl Into<String>) -> Self {
         match self {

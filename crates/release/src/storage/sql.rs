@@ -8,10 +8,11 @@ mod schema;
 mod settings;
 mod tls;
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kzero_cluster::Budget;
+use kzero_cluster::{Budget, Expired};
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use tokio_postgres::error::SqlState;
@@ -34,7 +35,7 @@ type Given<'a> = (&'a (dyn ToSql + Sync), Type);
 pub struct SqlError {
     text: String,
     state: Option<SqlState>,
-    /// Whether the connection is not to be used again.
+    /// Whether the connection was lost, and is not to be used again.
     ends_connection: bool,
 }
 
@@ -43,8 +44,20 @@ impl SqlError {
         Self {
             text: text.into(),
             state: None,
-            ends_connection: true,
+            ends_connection: false,
         }
+    }
+
+    fn timed_out(expired: &Expired) -> Self {
+        Self {
+            ends_connection: true,
+            ..Self::new(format!("timed out ({expired})"))
+        }
+    }
+
+    /// Whether the connection was lost or never came about, so that the same may succeed when it is tried again.
+    pub(super) fn is_transient(&self) -> bool {
+        self.ends_connection
     }
 
     /// Whether a row of that key was there before.
@@ -66,15 +79,22 @@ impl From<tokio_postgres::Error> for SqlError {
             };
         }
         let mut text = error.to_string();
+        let mut ends_connection = error.is_closed();
         let mut cause = error.source();
         while let Some(next) = cause {
+            // A certificate that is refused comes as bad data.
+            let io = next.downcast_ref::<std::io::Error>();
+            ends_connection |= io.is_some_and(|io| io.kind() != ErrorKind::InvalidData);
             let more = next.to_string();
             if !text.contains(&more) {
                 text = format!("{text}: {more}");
             }
             cause = next.source();
         }
-        Self::new(text)
+        Self {
+            ends_connection,
+            ..Self::new(text)
+        }
     }
 }
 
@@ -114,7 +134,7 @@ impl Sql {
         }
         let limit = budget.child(CONNECT.0, CONNECT.1);
         let live = limit.run(open(&self.settings)).await;
-        let live = live.map_err(|expired| SqlError::new(format!("timed out ({expired})")))??;
+        let live = live.map_err(|expired| SqlError::timed_out(&expired))??;
         let live = Arc::new(live);
         *slot = Some(Arc::clone(&live));
         Ok(live)
@@ -232,7 +252,7 @@ async fn query(
     let limit = budget.child(STATEMENT.0, STATEMENT.1);
     match limit.run(client.query_typed(statement, given)).await {
         Ok(rows) => Ok(rows?),
-        Err(expired) => Err(SqlError::new(format!("timed out ({expired})"))),
+        Err(expired) => Err(SqlError::timed_out(&expired)),
     }
 }
 

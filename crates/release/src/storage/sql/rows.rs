@@ -11,7 +11,7 @@ use super::{Given, SqlError};
 
 /// The columns of a record, with the user's labels as two lists in the same order. The body stands apart.
 macro_rules! select {
-    ($body:literal, $rest:literal) => {
+    ($body:expr, $rest:literal) => {
         concat!(
             "SELECT r.key, r.namespace, r.name, r.version, r.status, r.createdAt, r.modifiedAt, r.xmin::text AS state, ",
             $body,
@@ -26,11 +26,18 @@ macro_rules! select {
     };
 }
 
+/// A body that no record of Helm can have is not read: 64 MiB and more.
+macro_rules! body {
+    () => {
+        "CASE WHEN octet_length(r.body) < 67108864 THEN r.body END"
+    };
+}
+
 pub(super) const OF_RELEASE: &str = select!(
-    "r.body",
+    body!(),
     "r.owner = 'helm' AND r.namespace = $1 AND r.name = $2"
 );
-pub(super) const ONE: &str = select!("r.body", "r.namespace = $1 AND r.key = $2");
+pub(super) const ONE: &str = select!(body!(), "r.namespace = $1 AND r.key = $2");
 pub(super) const HEADS: &str = select!(
     "NULL::text",
     "r.owner = 'helm' AND ($1::text IS NULL OR r.namespace = $1)"

@@ -62,7 +62,7 @@ pub(super) async fn ensure(client: &Client, budget: &Budget) -> Result<(), Stora
             }
             Err(SqlError::from(error).into())
         }
-        Err(expired) => Err(SqlError::new(format!("timed out ({expired})")).into()),
+        Err(expired) => Err(SqlError::timed_out(&expired).into()),
     }
 }
 

@@ -42,7 +42,10 @@ impl Certificates {
 async fn tried(postgres: &Postgres, settings: &str) -> Result<(), String> {
     let address = postgres.address("postgres", settings);
     let connected = connect(&address, "shop").await;
-    connected.map(drop).map_err(|error| error.to_string())
+    connected.map(drop).map_err(|error| {
+        assert!(!error.is_transient(), "{error}");
+        error.to_string()
+    })
 }
 
 #[tokio::test]
@@ -125,7 +128,9 @@ async fn a_server_without_encryption_is_refused_unless_that_is_asked_for() {
         "sql: password authentication failed for user \"me\" (28P01)"
     );
     let nowhere = "postgres://me:hunter2@127.0.0.1:1/db?sslmode=disable";
-    let error = connect(nowhere, "shop").await.unwrap_err().to_string();
+    let error = connect(nowhere, "shop").await.unwrap_err();
+    assert!(error.is_transient(), "{error}");
+    let error = error.to_string();
     assert!(
         error.contains("onnection refused") && !error.contains("hunter2"),
         "{error}"

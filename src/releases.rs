@@ -11,7 +11,7 @@ use kzero_cluster::{Budget, Cluster};
 use kzero_profile::Profile;
 use kzero_registry::{Access, Client, Console, Located, Login, Settings, Wanted};
 use kzero_release::revision::Holder;
-use kzero_release::storage::{Driver, Storage};
+use kzero_release::storage::{Driver, SqlSettings, Storage};
 
 use crate::environment::Environment;
 
@@ -25,13 +25,41 @@ const MAX_VALUES: u64 = 64 << 20;
 /// What releases of this process have in common.
 #[derive(Debug, Clone)]
 pub struct Releases {
-    driver: Result<Driver, String>,
+    records: Result<Records, String>,
     /// The records of a process that keeps them to itself.
     memory: Storage,
-    sql: String,
     holder: Holder,
     registry: Settings,
     logins: Result<Vec<Login>, String>,
+}
+
+/// Where records are.
+#[derive(Debug, Clone)]
+enum Records {
+    Secrets,
+    ConfigMaps,
+    Memory,
+    Sql(Box<SqlSettings>),
+}
+
+impl Records {
+    /// Reads `HELM_DRIVER`, and for a database what says how it is reached.
+    fn read(word: &str, environment: &Environment) -> Result<Self, String> {
+        Ok(
+            match word.parse::<Driver>().map_err(|error| error.to_string())? {
+                Driver::Secret => Self::Secrets,
+                Driver::ConfigMap => Self::ConfigMaps,
+                Driver::Memory => Self::Memory,
+                Driver::Sql => {
+                    let connection = environment
+                        .text("HELM_DRIVER_SQL_CONNECTION_STRING")
+                        .unwrap_or_default();
+                    let settings = SqlSettings::parse(&connection, |name| environment.text(name));
+                    Self::Sql(Box::new(settings.map_err(|error| error.to_string())?))
+                }
+            },
+        )
+    }
 }
 
 /// A chart that was found.
@@ -63,34 +91,38 @@ impl Releases {
     #[must_use]
     pub fn new(environment: &Environment, run: &str, logins: Result<Vec<Login>, String>) -> Self {
         let word = environment.text("HELM_DRIVER").unwrap_or_default();
+        let records = Records::read(&word, environment);
         Self {
-            driver: word.parse::<Driver>().map_err(|error| error.to_string()),
+            records,
             memory: Storage::memory(""),
-            sql: environment
-                .text("HELM_DRIVER_SQL_CONNECTION_STRING")
-                .unwrap_or_default(),
             holder: Holder::current(host_name(), std::process::id(), run),
             registry: Settings::from_env(|name| environment.raw(name), &environment.directory),
             logins,
         }
     }
 
-    /// The records of a namespace, where `HELM_DRIVER` says.
+    /// The records of a namespace, where `HELM_DRIVER` says. A database is connected to.
     ///
     /// # Errors
     ///
     /// A word that names no store, and a store that cannot be used.
-    pub fn storage(&self, cluster: &Cluster, namespace: &str) -> Result<Storage, String> {
-        Ok(match self.driver.clone()? {
-            Driver::Secret => Storage::secrets(cluster.clone(), namespace),
-            Driver::ConfigMap => Storage::config_maps(cluster.clone(), namespace),
-            Driver::Memory => self.memory.in_namespace(namespace),
-            Driver::Sql => {
-                return Err(format!(
-                    "HELM_DRIVER=sql is not available yet ({} characters of connection string)",
-                    self.sql.len()
-                ));
-            }
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe to drop; a database may then have Helm's tables already.
+    pub async fn storage(
+        &self,
+        cluster: &Cluster,
+        namespace: &str,
+        budget: &Budget,
+    ) -> Result<Storage, String> {
+        Ok(match self.records.clone()? {
+            Records::Secrets => Storage::secrets(cluster.clone(), namespace),
+            Records::ConfigMaps => Storage::config_maps(cluster.clone(), namespace),
+            Records::Memory => self.memory.in_namespace(namespace),
+            Records::Sql(settings) => Storage::sql(*settings, namespace, budget)
+                .await
+                .map_err(|error| error.to_string())?,
         })
     }
 

@@ -65,8 +65,7 @@ impl OperationError {
         match self {
             Self::Cluster { transient, .. } => *transient,
             Self::Wait { timed_out, .. } => *timed_out,
-            Self::Record(StorageError::Cluster(error)) => error.is_transient(),
-            Self::Record(_) => false,
+            Self::Record(error) => error.is_transient(),
         }
     }
 }

@@ -104,11 +104,12 @@ impl From<WaitError> for ReleaseError {
 
 impl From<StorageError> for ReleaseError {
     fn from(error: StorageError) -> Self {
-        let (class, transient) = match &error {
-            StorageError::Cluster(error) => (Class::Cluster, error.is_transient()),
+        let transient = error.is_transient();
+        let class = match &error {
+            StorageError::Cluster(_) | StorageError::Sql(_) => Class::Cluster,
             // Another writer was faster; the next look sees what it did.
-            StorageError::Exists | StorageError::Changed { .. } => (Class::Held, false),
-            _ => (Class::Refused, false),
+            StorageError::Exists | StorageError::Changed { .. } => Class::Held,
+            _ => Class::Refused,
         };
         Self::new(class, error.to_string()).transient(transient)
     }

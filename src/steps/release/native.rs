@@ -234,7 +234,8 @@ impl Release {
         let cluster: Cluster = cx.client().await?;
         let releases = &cx.settings.releases;
         let storage = releases
-            .storage(&cluster, &self.namespace)
+            .storage(&cluster, &self.namespace, &cx.budget)
+            .await
             .map_err(StepError::permanent)?;
         let (asker, interrupt) = Interrupt::channel();
         let is_alive = |other: &_| releases.is_alive(other);

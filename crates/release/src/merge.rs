@@ -24,7 +24,9 @@ mod three_way;
 mod union;
 mod value;
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Bound;
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
@@ -247,28 +249,40 @@ impl<'v> Manifests<'v> {
         let Some(patch) = Patch::of(schema, body) else {
             return Merge::default();
         };
-        let live = Value::Object(self.live.clone());
+        let owned = |fields: &Map<String, Value>| Value::Object(fields.clone());
+        let live = owned(self.live);
         let patched = apply_patch(&live, &patch, schema);
         let mut changes = diff(&live, &patched, schema);
+        let chart = diff(&owned(self.original), &owned(self.next), schema);
+        let chart = chart.into_iter().map(|change| (change.path, change.reason));
+        let chart: BTreeMap<Path, Reason> = chart.collect();
         for change in &mut changes {
-            change.reason = self.reason(change, schema);
+            if change.kind == ChangeKind::Set {
+                change.reason = reason(&change.path, &chart);
+            }
         }
         Merge {
             patch: Some(patch),
             changes,
         }
     }
+}
 
-    /// Why a field comes to be set or removed, by what the manifests say of it.
-    fn reason(&self, change: &FieldChange, schema: Schema) -> Reason {
-        let before = change.path.find(self.original, schema.root());
-        let after = change.path.find(self.next, schema.root());
-        match (before, after) {
-            _ if change.kind == ChangeKind::Remove => Reason::Removed,
-            (Some(before), Some(after)) if value::equal(before, after) => Reason::Drift,
-            (None, _) => Reason::New,
-            (Some(_), _) => Reason::Changed,
-        }
+/// Why a field comes to be set, by what the chart changed there, around it or inside of it.
+fn reason(path: &Path, chart: &BTreeMap<Path, Reason>) -> Reason {
+    let around = path.prefixes().find_map(|path| chart.get(path));
+    let inside = || {
+        let mut behind =
+            chart.range::<[Segment], _>((Bound::Excluded(path.segments()), Bound::Unbounded));
+        behind
+            .next()
+            .is_some_and(|(inner, _)| inner.segments().starts_with(path.segments()))
+    };
+    match around {
+        Some(Reason::New) => Reason::New,
+        Some(_) => Reason::Changed,
+        None if inside() => Reason::Changed,
+        None => Reason::Drift,
     }
 }
 

@@ -1,12 +1,12 @@
 //! What the API server makes of a patch, as far as the object itself goes: no defaults, no admission.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
 use super::directive::{self, DELETE, PATCH, REPLACE, RETAIN_KEYS};
 use super::schema::Node;
-use super::value::text;
+use super::value::{Members, identity};
 
 /// Applies a strategic merge patch. What the server would refuse in it has no effect here.
 pub(super) fn strategic(
@@ -27,7 +27,8 @@ pub(super) fn strategic(
         if let (Some(set), Value::Array(deleted)) = (directive::thinned_set(name), value)
             && let Some(Value::Array(members)) = live.get_mut(set)
         {
-            members.retain(|member| !deleted.contains(member));
+            let deleted = Members::of(deleted);
+            members.retain(|member| !deleted.has(member));
         }
     }
     for (name, value) in patch
@@ -86,20 +87,26 @@ fn list(live: Vec<Value>, patch: &[Value], order: Option<&[Value]>, node: Node) 
     }
     let length = live.len();
     let mut merged = live;
-    for deleted in patch.iter().filter(|element| has_word(element, DELETE)) {
-        merged.retain(|element| element.get(key) != deleted.get(key));
-    }
+    let name = |element: &Value| element.get(key).map(identity);
+    let deleted = patch.iter().filter(|element| has_word(element, DELETE));
+    let deleted: HashSet<Option<String>> = deleted.map(name).collect();
+    merged.retain(|element| !deleted.contains(&name(element)));
     let mut before = merged.clone();
-    for change in patch.iter().filter_map(Value::as_object) {
+    let mut positions = first_positions(&merged, name);
+    for element in patch {
+        let Value::Object(change) = element else {
+            continue;
+        };
         if change.contains_key(PATCH) {
             continue;
         }
-        let is_same = |element: &&mut Value| element.get(key) == change.get(key);
-        if let Some(Value::Object(element)) = merged.iter_mut().find(is_same) {
-            let old = std::mem::take(element);
-            *element = strategic(old, change, node.element());
-        } else {
-            merged.push(settled(change).into());
+        let position = *positions.entry(name(element)).or_insert(merged.len());
+        match merged.get_mut(position) {
+            Some(Value::Object(place)) => {
+                let old = std::mem::take(place);
+                *place = strategic(old, change, node.element());
+            }
+            _ => merged.push(settled(change).into()),
         }
     }
     if order.is_some() {
@@ -110,12 +117,9 @@ fn list(live: Vec<Value>, patch: &[Value], order: Option<&[Value]>, node: Node) 
 }
 
 fn members(live: &[Value], patch: &[Value], order: Option<&[Value]>, node: Node) -> Vec<Value> {
+    let mut known = Members::of(live);
     let mut merged = live.to_vec();
-    for member in patch {
-        if !merged.contains(member) {
-            merged.push(member.clone());
-        }
-    }
+    merged.extend(patch.iter().filter(|member| known.add(member)).cloned());
     arranged(merged, order.unwrap_or(patch), live, node)
 }
 
@@ -128,18 +132,10 @@ pub(super) fn arranged(
 ) -> Vec<Value> {
     let key = node.merge_key();
     let name = |element: &Value| match key {
-        Some(key) => element.get(key).map(text),
-        None => Some(text(element)),
+        Some(key) => element.get(key).map(identity),
+        None => Some(identity(element)),
     };
-    let positions = |list: &[Value]| -> HashMap<Option<String>, usize> {
-        // The first of several with one name counts.
-        list.iter()
-            .enumerate()
-            .rev()
-            .map(|(position, element)| (name(element), position))
-            .collect()
-    };
-    let (ordered, standing) = (positions(order), positions(before));
+    let (ordered, standing) = (first_positions(order, name), first_positions(before, name));
     let (mut own, mut foreign): (Vec<Value>, Vec<Value>) = elements
         .into_iter()
         .partition(|element| ordered.contains_key(&name(element)));
@@ -160,6 +156,17 @@ pub(super) fn arranged(
     }
     arranged.extend(foreign);
     arranged
+}
+
+/// Where each name stands; the first of several counts.
+fn first_positions(
+    list: &[Value],
+    name: impl Fn(&Value) -> Option<String>,
+) -> HashMap<Option<String>, usize> {
+    let positions = list.iter().enumerate().rev();
+    positions
+        .map(|(position, element)| (name(element), position))
+        .collect()
 }
 
 /// A map of a patch as it is kept where the object has none: without nulls and directives.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::keyed::{ElementName, NamedList};
 use super::path::{Path, Segment};
 use super::schema::{Node, Schema};
-use super::value::{contains, same, text};
+use super::value::{Members, same, text};
 use super::{ChangeKind, FieldChange, Reason};
 
 /// Names the fields in which `wanted` differs from `live`, elements of lists by their keys.
@@ -58,7 +58,7 @@ impl Comparison {
     /// False if the lists are values of one piece.
     fn lists(&mut self, live: &[Value], wanted: &[Value], node: Node) -> bool {
         if node.is_set() {
-            self.members(live, wanted, node);
+            self.members(live, wanted);
             return true;
         }
         let keys = node.element_keys();
@@ -89,9 +89,10 @@ impl Comparison {
         true
     }
 
-    fn members(&mut self, live: &[Value], wanted: &[Value], node: Node) {
-        let gone = live.iter().filter(|member| !contains(wanted, member, node));
-        let new = wanted.iter().filter(|member| !contains(live, member, node));
+    fn members(&mut self, live: &[Value], wanted: &[Value]) {
+        let (before, after) = (Members::of(live), Members::of(wanted));
+        let gone = live.iter().filter(|member| !after.has(member));
+        let new = wanted.iter().filter(|member| !before.has(member));
         for (old, new) in gone
             .map(|member| (Some(member), None))
             .chain(new.map(|member| (None, Some(member))))

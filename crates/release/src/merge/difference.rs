@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::directive::{self, DELETE, PATCH, REPLACE};
 use super::keyed::NamedList;
 use super::schema::Node;
-use super::value::equal;
+use super::value::{Members, equal};
 
 /// A strategic merge patch; empty if nothing differs.
 pub(super) fn strategic(
@@ -118,8 +118,9 @@ fn elements(
 
 fn members(patch: &mut Map<String, Value>, name: &str, live: &[Value], wanted: &[Value]) {
     let missing = |from: &[Value], list: &[Value]| -> Vec<Value> {
+        let known = Members::of(from);
         list.iter()
-            .filter(|member| !from.contains(member))
+            .filter(|member| !known.has(member))
             .cloned()
             .collect()
     };

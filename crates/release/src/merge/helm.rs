@@ -6,13 +6,14 @@
 //! apimachinery 0.37, odd ones included: two elements with one merge key are made into one.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
 use super::apply::arranged;
 use super::directive::{self, DELETE, PATCH, RETAIN_KEYS};
 use super::schema::Node;
-use super::value::{equal, equal_lists, equal_maps};
+use super::value::{Members, equal, equal_lists, equal_maps, identity};
 
 /// Why no patch can be made of a manifest.
 ///
@@ -219,12 +220,13 @@ impl Difference {
                 _ => {}
             }
         }
-        elements.sort_by_cached_key(|element| position(new, element, key));
+        let positions = positions(new, key);
+        elements.sort_by_cached_key(|element| positions.get(&name(element, key)).copied());
         let is_same_order = old.len() == new.len()
             && old
                 .iter()
                 .zip(new)
-                .all(|(old, new)| equal_names(old, new, key));
+                .all(|(old, new)| name(old, key) == name(new, key));
         elements.append(&mut deleted);
         let is_ordered = match self {
             Difference::Additions => !elements.is_empty() || !is_same_order,
@@ -249,19 +251,21 @@ impl Difference {
             members
         };
         let mut difference = ListDifference::default();
+        let mut deleted = Members::of([]);
         for pair in merge_join(sorted(old), sorted(new), |old, new| old.0.cmp(&new.0)) {
             match (self, pair) {
                 (Difference::Additions, (None, Some((_, new)))) => difference.elements.push(new),
-                (Difference::Deletions, (Some((_, old)), None))
-                    if !difference.deleted_members.contains(&old) =>
-                {
+                (Difference::Deletions, (Some((_, old)), None)) if deleted.add(&old) => {
                     difference.deleted_members.push(old);
                 }
                 _ => {}
             }
         }
-        let at = |member: &Value| new.iter().position(|other| equal(other, member));
-        difference.elements.sort_by_cached_key(at);
+        let at = new.iter().enumerate().rev();
+        let at: HashMap<String, usize> = at.map(|(at, member)| (identity(member), at)).collect();
+        difference
+            .elements
+            .sort_by_cached_key(|member| at.get(&identity(member)).copied());
         let is_ordered = match self {
             // The old members count in the order of their text.
             Difference::Additions => {
@@ -371,17 +375,16 @@ fn new_in_order(list: &[Value], key: &'static str) -> Vec<Value> {
         .collect()
 }
 
-/// Where the first element of that name stands.
-fn position(list: &[Value], element: &Value, key: &str) -> Option<usize> {
-    list.iter()
-        .position(|other| equal_names(other, element, key))
+/// Where the first element of each name stands.
+fn positions(list: &[Value], key: &str) -> HashMap<Option<String>, usize> {
+    let positions = list.iter().enumerate().rev();
+    positions
+        .map(|(position, element)| (name(element, key), position))
+        .collect()
 }
 
-fn equal_names(left: &Value, right: &Value, key: &str) -> bool {
-    match (left.get(key), right.get(key)) {
-        (Some(left), Some(right)) => equal(left, right),
-        (left, right) => left.is_none() && right.is_none(),
-    }
+fn name(element: &Value, key: &str) -> Option<String> {
+    element.get(key).map(identity)
 }
 
 /// Puts additions to a map onto the deletions from it.
@@ -465,7 +468,7 @@ fn check_order(elements: &[Value], order: &[Value], key: &'static str) -> Result
         return Err(MergeError::MixedElements);
     }
     let mut order = order.iter();
-    let mut comes = |element: &Value| order.any(|place| equal_names(place, element, key));
+    let mut comes = |element: &Value| order.any(|place| name(place, key) == name(element, key));
     if elements.iter().all(&mut comes) {
         Ok(())
     } else {
@@ -488,11 +491,15 @@ fn combine_lists(
     let order = added.clone();
     let before = deleted.clone();
     let mut combined = deleted;
+    let mut positions = positions(&combined, key);
     for element in added {
         if element.get(key).is_none() {
             return Err(MergeError::NoMergeKey { key });
         }
-        match position(&combined, &element, key).and_then(|at| combined.get_mut(at)) {
+        let position = *positions
+            .entry(name(&element, key))
+            .or_insert(combined.len());
+        match combined.get_mut(position) {
             Some(place) => {
                 let (Value::Object(old), Value::Object(new)) = (place.take(), element) else {
                     return Err(MergeError::MixedElements);

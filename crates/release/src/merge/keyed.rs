@@ -86,17 +86,6 @@ impl<'v> NamedList<'v> {
         self.index.get(name).copied()
     }
 
-    /// The names before and behind one of this list.
-    pub(super) fn around(&self, name: &ElementName) -> (&[ElementName], &[ElementName]) {
-        match self
-            .position(name)
-            .and_then(|position| self.names.split_at_checked(position))
-        {
-            Some((before, [_, behind @ ..])) => (before, behind),
-            _ => (&[], &[]),
-        }
-    }
-
     /// The names and elements in the list's order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&ElementName, &'v Value)> {
         self.names.iter().zip(self.elements)

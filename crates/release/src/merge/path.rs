@@ -1,12 +1,7 @@
 //! Places in objects, for people.
 
+use std::borrow::Borrow;
 use std::fmt;
-
-use serde_json::{Map, Value};
-
-use super::keyed::ElementName;
-use super::schema::Node;
-use super::value;
 
 /// A place in an object, displayed as `spec.template.spec.containers[name=app].image`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -45,42 +40,17 @@ impl Path {
         self.segments.pop();
     }
 
-    /// The value at this place of an object, if there is one.
-    pub(super) fn find<'v>(
-        &self,
-        object: &'v Map<String, Value>,
-        mut node: Node,
-    ) -> Option<&'v Value> {
-        let (first, rest) = self.segments.split_first()?;
-        let Segment::Field(name) = first else {
-            return None;
-        };
-        let mut found = object.get(name)?;
-        node = node.field(name);
-        for segment in rest {
-            found = segment.find(found, node)?;
-            node = match segment {
-                Segment::Field(name) => node.field(name),
-                Segment::Element(_) | Segment::Member(_) => node.element(),
-            };
-        }
-        Some(found)
+    /// The segments of this path and of all that lead to it, the longest first.
+    pub(super) fn prefixes(&self) -> impl Iterator<Item = &[Segment]> {
+        (1..=self.segments.len())
+            .rev()
+            .filter_map(|length| self.segments.get(..length))
     }
 }
 
-impl Segment {
-    fn find<'v>(&self, value: &'v Value, node: Node) -> Option<&'v Value> {
-        match self {
-            Segment::Field(name) => value.get(name),
-            Segment::Element(fields) => value.as_array()?.iter().find(|element| {
-                ElementName::of(element, node.element_keys())
-                    .is_some_and(|name| name.fields() == *fields)
-            }),
-            Segment::Member(text) => {
-                let mut members = value.as_array()?.iter();
-                members.find(|member| value::text(member) == *text)
-            }
-        }
+impl Borrow<[Segment]> for Path {
+    fn borrow(&self) -> &[Segment] {
+        &self.segments
     }
 }
 

@@ -10,13 +10,15 @@
 //!   with named elements only what earlier manifests held goes.
 //! - Fields that no manifest holds stay, but for those that exclude what the chart changed.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::{Map, Value};
 
 use super::keyed::{ElementName, NamedList};
 use super::path::{Path, Segment};
 use super::schema::Node;
 use super::union::Union;
-use super::value::{contains, same, text, without_nulls};
+use super::value::{Members, same, text, without_nulls};
 use super::{ChangeKind, FieldChange, Reason};
 
 /// What one place holds in the manifests and on the server.
@@ -193,41 +195,31 @@ impl Merging {
         if node.is_set() {
             let scalar = |value: &Value| !value.is_object() && !value.is_array();
             let is_set = next.iter().all(scalar) && live.iter().all(scalar);
-            return is_set.then(|| Value::Array(self.members(sides, next, live, node)));
+            return is_set.then(|| Value::Array(self.members(sides, next, live)));
         }
         let lists = NamedLists::of(sides, next, live, node)?;
         Some(Value::Array(self.elements(&lists, node)))
     }
 
-    fn members(
-        &mut self,
-        sides: &Sides<'_>,
-        next: &[Value],
-        live: &[Value],
-        node: Node,
-    ) -> Vec<Value> {
-        let previous: Vec<&[Value]> = sides
-            .previous
-            .iter()
-            .map(|list| {
-                list.and_then(Value::as_array)
-                    .map_or(&[][..], Vec::as_slice)
-            })
-            .collect();
-        let mut merged = Vec::new();
+    fn members(&mut self, sides: &Sides<'_>, next: &[Value], live: &[Value]) -> Vec<Value> {
+        let members = |list: &Option<&'_ Value>| match list {
+            Some(Value::Array(members)) => Members::of(members),
+            _ => Members::of([]),
+        };
+        let previous: Vec<Members> = sides.previous.iter().map(members).collect();
+        let wanted = Members::of(next);
+        let mut merged = Vec::with_capacity(live.len());
         for member in live {
-            let dropped = previous.iter().any(|list| contains(list, member, node))
-                && !contains(next, member, node);
-            if dropped {
+            if !wanted.has(member) && previous.iter().any(|list| list.has(member)) {
                 self.member_change(ChangeKind::Remove, Reason::Removed, member);
             } else {
                 merged.push(member.clone());
             }
         }
+        let mut there = Members::of(&merged);
         for member in next {
-            let unchanged =
-                !previous.is_empty() && previous.iter().all(|list| contains(list, member, node));
-            if !unchanged && !contains(&merged, member, node) {
+            let is_unchanged = !previous.is_empty() && previous.iter().all(|list| list.has(member));
+            if !is_unchanged && there.add(member) {
                 self.member_change(ChangeKind::Set, Reason::New, member);
                 merged.push(member.clone());
             }
@@ -252,24 +244,49 @@ impl Merging {
     }
 
     fn elements(&mut self, lists: &NamedLists<'_>, node: Node) -> Vec<Value> {
-        let mut merged: Vec<(&ElementName, Value)> = Vec::new();
-        for (name, _) in lists.live.iter() {
+        let mut kept: Vec<(&ElementName, Value)> = Vec::new();
+        for name in &lists.live.names {
             if let Some(value) = self.element(lists, name, node) {
-                merged.push((name, value));
+                kept.push((name, value));
             }
         }
-        for name in &lists.next.names {
-            if !lists.live.has(name)
-                && let Some(value) = self.element(lists, name, node)
-            {
-                let position = lists.position_for(name, &merged);
-                merged.insert(position, (name, value));
-            }
-        }
+        let mut merged = self.with_new(lists, kept, node);
         if lists.is_reordered() {
             self.reorder(lists, &mut merged);
         }
         merged.into_iter().map(|(_, value)| value).collect()
+    }
+
+    /// Puts new elements behind those that the manifest has before them, the first ones before the one it has next.
+    fn with_new<'n>(
+        &mut self,
+        lists: &'n NamedLists<'_>,
+        kept: Vec<(&'n ElementName, Value)>,
+        node: Node,
+    ) -> Vec<(&'n ElementName, Value)> {
+        let there: HashSet<&ElementName> = kept.iter().map(|(name, _)| *name).collect();
+        let mut behind: HashMap<Option<&ElementName>, Vec<(&ElementName, Value)>> = HashMap::new();
+        let mut last = None;
+        for name in &lists.next.names {
+            if there.contains(name) {
+                last = Some(name);
+            } else if !lists.live.has(name)
+                && let Some(value) = self.element(lists, name, node)
+            {
+                behind.entry(last).or_default().push((name, value));
+            }
+        }
+        let first = lists.next.names.iter().find(|name| there.contains(name));
+        let mut merged = Vec::with_capacity(kept.len());
+        for (name, value) in kept {
+            if first == Some(name) {
+                merged.extend(behind.remove(&None).unwrap_or_default());
+            }
+            merged.push((name, value));
+            merged.extend(behind.remove(&Some(name)).unwrap_or_default());
+        }
+        merged.extend(behind.remove(&None).unwrap_or_default());
+        merged
     }
 
     fn element(&mut self, lists: &NamedLists<'_>, name: &ElementName, node: Node) -> Option<Value> {
@@ -421,19 +438,5 @@ impl<'v> NamedLists<'v> {
                 .previous
                 .iter()
                 .all(|list| list.is_ordered_as(&self.next))
-    }
-
-    /// Where a new element goes: behind the one that the manifest has before it, else before the one it has behind it.
-    fn position_for(&self, name: &ElementName, merged: &[(&ElementName, Value)]) -> usize {
-        let at = |wanted: &ElementName| merged.iter().position(|(name, _)| *name == wanted);
-        let (before, behind) = self.next.around(name);
-        let before = before
-            .iter()
-            .rev()
-            .find_map(at)
-            .map(|position| position + 1);
-        before
-            .or_else(|| behind.iter().find_map(at))
-            .unwrap_or(merged.len())
     }
 }

@@ -1,5 +1,7 @@
 //! When two values of a field are the same to the API server.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Number, Value};
 
 use super::schema::Node;
@@ -11,7 +13,7 @@ use super::schema::Node;
 pub(super) fn same(left: &Value, right: &Value, node: Node) -> bool {
     match (left, right) {
         (Value::Object(left), Value::Object(right)) => same_maps(left, right, node),
-        (Value::Array(left), Value::Array(right)) if node.is_set() => same_sets(left, right, node),
+        (Value::Array(left), Value::Array(right)) if node.is_set() => same_sets(left, right),
         (Value::Array(left), Value::Array(right)) => {
             left.len() == right.len()
                 && left
@@ -41,16 +43,35 @@ fn same_maps(left: &Map<String, Value>, right: &Map<String, Value>, node: Node) 
             .all(|name| !has(right, name) || has(left, name))
 }
 
-fn same_sets(left: &[Value], right: &[Value], node: Node) -> bool {
-    left.len() == right.len()
-        && left.iter().all(|value| contains(right, value, node))
-        && right.iter().all(|value| contains(left, value, node))
+fn same_sets(left: &[Value], right: &[Value]) -> bool {
+    left.len() == right.len() && Members::of(left) == Members::of(right)
 }
 
-/// Whether a list has that member.
-pub(super) fn contains(list: &[Value], value: &Value, node: Node) -> bool {
-    let element = node.element();
-    list.iter().any(|member| same(member, value, element))
+/// The members of a set, or names of elements, to look one up among many.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Members(HashSet<String>);
+
+impl Members {
+    pub(super) fn of<'v>(list: impl IntoIterator<Item = &'v Value>) -> Members {
+        Members(list.into_iter().map(identity).collect())
+    }
+
+    pub(super) fn has(&self, member: &Value) -> bool {
+        self.0.contains(&identity(member))
+    }
+
+    /// True if it was not there.
+    pub(super) fn add(&mut self, member: &Value) -> bool {
+        self.0.insert(identity(member))
+    }
+}
+
+/// A text that two scalars have in common exactly if they are equal.
+pub(super) fn identity(value: &Value) -> String {
+    match value {
+        Value::String(_) => value.to_string(),
+        other => text(other),
+    }
 }
 
 fn without_breaks(text: &str) -> impl Iterator<Item = u8> {

@@ -1,6 +1,7 @@
 //! Merges of manifests into live objects.
 
 mod helm;
+mod hostile;
 mod managed_fields;
 mod properties;
 mod refusals;

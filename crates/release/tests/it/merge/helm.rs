@@ -3,7 +3,7 @@
 use kzero_release::merge::{apply_patch, overwrite, take_over};
 use serde_json::{Value, json};
 
-use super::{body, golden, schema_of};
+use super::{body, deployment, golden, lines, schema_of};
 
 /// Compares every row; gives what differs.
 fn replay(rows: &[Value]) -> Vec<String> {
@@ -68,6 +68,42 @@ fn read(object: &Value) -> Value {
 fn sent(patch: &Value) -> &Value {
     static NONE: Value = Value::Null;
     if *patch == json!({}) { &NONE } else { patch }
+}
+
+#[test]
+fn l01_overwrite_sets_what_drifted_and_says_so() {
+    let manifest = |replicas: i32, image: &str| {
+        let mut object = deployment(&json!({"replicas": replicas}));
+        object["spec"]["template"]["spec"]["containers"][0]["image"] = json!(image);
+        object
+    };
+    let (original, mut next, live) = (
+        manifest(2, "app:1"),
+        manifest(2, "app:2"),
+        manifest(5, "app:0"),
+    );
+    next["metadata"]["annotations"] = json!({"a": "1"});
+    let merge = overwrite(Some(&original), &next, &live, schema_of(&live)).unwrap();
+    assert_eq!(
+        lines(&merge),
+        [
+            "set metadata.annotations new",
+            "set spec.replicas drift",
+            "set spec.template.spec.containers[name=app].image changed",
+        ]
+    );
+    // Nothing is sent if nothing drifted, and a size that the chart does not state stays.
+    let merge = overwrite(Some(&original), &original, &original, schema_of(&live)).unwrap();
+    assert_eq!(body(&merge), Value::Null);
+    let unset = deployment(&json!({}));
+    let merge = overwrite(
+        Some(&unset),
+        &unset,
+        &deployment(&json!({"replicas": 7})),
+        schema_of(&live),
+    )
+    .unwrap();
+    assert_eq!(body(&merge), Value::Null);
 }
 
 #[test]

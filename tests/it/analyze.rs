@@ -206,7 +206,10 @@ fn an_object_of_a_release_need_not_be_there() {
     let analyzed = kzero()
         .profile(&dry(profile))
         .file("h/r.yaml", "chart: ./c\n")
-        .file("h/c/Chart.yaml", "apiVersion: v2\nname: c\nversion: 0.1.0\n")
+        .file(
+            "h/c/Chart.yaml",
+            "apiVersion: v2\nname: c\nversion: 0.1.0\n",
+        )
         .cluster(&api)
         .args(["analyze"])
         .run();
@@ -216,7 +219,10 @@ fn an_object_of_a_release_need_not_be_there() {
     kzero()
         .profile(&dry(profile))
         .file("h/r.yaml", "chart: ./c\n")
-        .file("h/c/Chart.yaml", "apiVersion: v2\nname: c\nversion: 0.1.0\n")
+        .file(
+            "h/c/Chart.yaml",
+            "apiVersion: v2\nname: c\nversion: 0.1.0\n",
+        )
         .cluster(&api)
         .args(["up"])
         .run()

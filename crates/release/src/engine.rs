@@ -268,6 +268,7 @@ impl Engine<'_> {
             self.namespace(),
             name,
             &self.holder,
+            self.is_alive,
             &look(budget),
         )
         .await

@@ -1,7 +1,7 @@
 //! The lock of a release: a Lease that says who works on it (S-D.22).
 //!
 //! The Lease `kzero-release-<name>` is in the release's namespace. It is held for 30 seconds and renewed every ten; it is judged
-//! by the API server's clock alone. Who cannot renew it in time has lost it, and what was guarded is to end. It is
+//! by the API server's clock alone, but that one of a dead process of this machine is taken over at once. Who cannot renew it in time has lost it, and what was guarded is to end. It is
 //! deleted when the work is done. Where Leases may not be touched, the pending record guards alone.
 
 use std::time::Duration;
@@ -59,6 +59,9 @@ pub struct Lock {
     ahead: SignedDuration,
 }
 
+/// Whether a holder still lives, as far as that can be known.
+type IsAlive<'a> = dyn Fn(&Holder) -> Option<bool> + 'a;
+
 /// The name of a release's Lease.
 #[must_use]
 pub fn lease_name(release: &str) -> String {
@@ -81,6 +84,7 @@ impl Lock {
         namespace: &str,
         release: &str,
         holder: &Holder,
+        is_alive: &IsAlive<'_>,
         budget: &Budget,
     ) -> Result<Self, LockError> {
         let mut lock = Self {
@@ -92,7 +96,7 @@ impl Lock {
             ahead: SignedDuration::ZERO,
         };
         for _ in 0..ATTEMPTS {
-            match lock.attempt(release, budget).await {
+            match lock.attempt(release, is_alive, budget).await {
                 Ok(lease) => {
                     let wrong = lock.see_clock(&lease);
                     lock.lease = Some(lease.object);
@@ -111,7 +115,7 @@ impl Lock {
                 Err(error) => return Err(error),
             }
         }
-        let lease = lock.attempt(release, budget).await?;
+        let lease = lock.attempt(release, is_alive, budget).await?;
         lock.lease = Some(lease.object);
         Ok(lock)
     }
@@ -130,42 +134,54 @@ impl Lock {
         now.checked_add(self.ahead).unwrap_or(now)
     }
 
+    /// Deletes the Lease of a release that is not there, if nobody holds it: one that a dead process left at the very end.
+    /// What goes wrong with it is of no consequence.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe to drop.
+    pub async fn clear(
+        cluster: &Cluster,
+        namespace: &str,
+        release: &str,
+        is_alive: &IsAlive<'_>,
+        budget: &Budget,
+    ) {
+        let name = lease_name(release);
+        let read = cluster
+            .read_record(RecordKind::Lease, namespace, &name, budget)
+            .await;
+        let Ok(Some(record)) = read else { return };
+        let now = record.server_time.unwrap_or_else(Timestamp::now);
+        let holder = text(&record.object, "/spec/holderIdentity");
+        let dead = parsed(holder).is_some_and(|holder| is_alive(&holder) == Some(false));
+        if dead || holder.is_empty() || left(&record.object, now).is_none() {
+            let version = text(&record.object, "/metadata/resourceVersion");
+            let _ = cluster
+                .delete_record(RecordKind::Lease, namespace, &name, version, budget)
+                .await;
+        }
+    }
+
     /// Whether there is a Lease; without the right to it there is none.
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.lease.is_some()
     }
 
-    async fn attempt(&mut self, release: &str, budget: &Budget) -> Result<Record, LockError> {
-        let read = self
-            .cluster
-            .read_record(RecordKind::Lease, &self.namespace, &self.name, budget)
-            .await?;
-        if let Some(record) = &read {
-            self.see_clock(record);
-        }
-        let Some(Record { object, .. }) = read else {
+    async fn attempt(
+        &mut self,
+        release: &str,
+        is_alive: &IsAlive<'_>,
+        budget: &Budget,
+    ) -> Result<Record, LockError> {
+        let Some(object) = self.free(release, is_alive, budget).await? else {
             let lease = self.written(None, 0);
             return Ok(self
                 .cluster
                 .create_record(RecordKind::Lease, &self.namespace, &lease, budget)
                 .await?);
         };
-        let now = self.now();
-        let holder = text(&object, "/spec/holderIdentity");
-        if let Some(left) = left(&object, now)
-            && !holder.is_empty()
-            && holder != self.identity
-        {
-            let age = TERM.saturating_sub(left);
-            return Err(LockError::Held {
-                name: release.to_owned(),
-                namespace: self.namespace.clone(),
-                holder: holder.to_owned(),
-                age: kzero_duration::format(whole(age)),
-                left: kzero_duration::format(whole(left)),
-            });
-        }
         let transitions = object
             .pointer("/spec/leaseTransitions")
             .and_then(Value::as_i64)
@@ -175,6 +191,46 @@ impl Lock {
             .cluster
             .replace_record(RecordKind::Lease, &self.namespace, &lease, budget)
             .await?)
+    }
+
+    /// The Lease once nobody holds it; `None` if there is none. One that has missed a renewal is waited for: its holder
+    /// is dead or comes back.
+    async fn free(
+        &mut self,
+        release: &str,
+        is_alive: &IsAlive<'_>,
+        budget: &Budget,
+    ) -> Result<Option<Value>, LockError> {
+        loop {
+            let read = self
+                .cluster
+                .read_record(RecordKind::Lease, &self.namespace, &self.name, budget)
+                .await?;
+            let Some(record) = read else { return Ok(None) };
+            self.see_clock(&record);
+            let object = record.object;
+            let holder = text(&object, "/spec/holderIdentity");
+            let Some(left) = left(&object, self.now()) else {
+                return Ok(Some(object));
+            };
+            let dead = || parsed(holder).is_some_and(|holder| is_alive(&holder) == Some(false));
+            if holder.is_empty() || holder == self.identity || dead() {
+                return Ok(Some(object));
+            }
+            let age = TERM.saturating_sub(left);
+            let held = LockError::Held {
+                name: release.to_owned(),
+                namespace: self.namespace.clone(),
+                holder: holder.to_owned(),
+                age: kzero_duration::format(whole(age)),
+                left: kzero_duration::format(whole(left)),
+            };
+            if age < RENEWAL + Duration::from_secs(3)
+                || budget.sleep(Duration::from_secs(1)).await.is_err()
+            {
+                return Err(held);
+            }
+        }
     }
 
     /// The Lease as it is written now, over the one that was read.
@@ -331,6 +387,13 @@ enum RenewError {
 #[must_use]
 pub fn identity(holder: &Holder) -> String {
     format!("{}/{}/{}", holder.host, holder.pid, holder.run)
+}
+
+/// The holder that a Lease names, if it is one of this program.
+fn parsed(identity: &str) -> Option<Holder> {
+    let mut parts = identity.splitn(3, '/');
+    let (host, pid, run) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?);
+    Some(Holder::current(host, pid, run))
 }
 
 /// The time that a Lease still holds; `None` when it has ended.

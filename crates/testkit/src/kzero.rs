@@ -409,6 +409,12 @@ impl Running {
         self.signal(Signal::KILL);
     }
 
+    /// Whether it has closed both streams, as it does at its end.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.heard.lock().closed == 2
+    }
+
     /// Waits until it has written `text`, to either stream.
     ///
     /// # Panics

@@ -43,6 +43,8 @@ pub enum Fault {
     /// The request is passed on and has its effect, then the connection is reset without an
     /// answer.
     LoseAnswer,
+    /// The request is passed on and has its effect, but its answer never comes; see [`FaultProxy::held`].
+    HoldAnswer,
     /// A status is answered; the request is not passed on.
     Status {
         /// The HTTP status.
@@ -111,6 +113,7 @@ enum Which {
 pub struct Rule {
     fault: Fault,
     method: Option<String>,
+    writes: bool,
     contains: Vec<String>,
     pattern: Option<Regex>,
     which: Which,
@@ -123,10 +126,18 @@ impl Rule {
         Rule {
             fault,
             method: None,
+            writes: false,
             contains: Vec::new(),
             pattern: None,
             which: Which::All,
         }
+    }
+
+    /// Only requests that may change something: any but GET.
+    #[must_use]
+    pub fn writes(mut self) -> Rule {
+        self.writes = true;
+        self
     }
 
     /// Only this method.
@@ -170,6 +181,7 @@ impl Rule {
 
     fn matches(&self, method: &str, target: &str) -> bool {
         self.method.as_ref().is_none_or(|only| only == method)
+            && !(self.writes && method == "GET")
             && self.contains.iter().all(|part| target.contains(part))
             && self
                 .pattern
@@ -221,6 +233,8 @@ struct Shared {
     state: Mutex<State>,
     /// Wakes the listener when it should open or close.
     wake: Notify,
+    /// Answers that are held back.
+    held: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -273,6 +287,7 @@ impl FaultProxy {
             upstream,
             state: Mutex::default(),
             wake: Notify::new(),
+            held: AtomicUsize::new(0),
         });
         let (port, taken) = std::sync::mpsc::channel();
         let (stop, stopped) = oneshot::channel();
@@ -338,6 +353,12 @@ impl FaultProxy {
     /// Takes all rules out. What a black hole has swallowed stays swallowed.
     pub fn clear(&self) {
         self.shared.lock().rules.clear();
+    }
+
+    /// How many answers are held back by [`Fault::HoldAnswer`]: those requests have had their effect.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.shared.held.load(Ordering::SeqCst)
     }
 
     /// The requests so far, oldest first, whatever became of them.
@@ -532,6 +553,12 @@ impl Line {
             None => self.pass(request).await,
             Some(Fault::Delay(_)) => self.pass(request).await,
             Some(Fault::Reset) => Err(self.reset()),
+            Some(Fault::HoldAnswer) => {
+                let answer = self.pass(request).await?;
+                let _ = answer.into_body().collect().await;
+                self.shared.held.fetch_add(1, Ordering::SeqCst);
+                std::future::pending().await
+            }
             Some(Fault::LoseAnswer) => {
                 let answer = self.pass(request).await?;
                 // Read to its end, so that the effect is surely there.

@@ -14,6 +14,7 @@ use crate::error::{Class, ReleaseError};
 use crate::event::Event;
 use crate::interrupt::Interrupt;
 use crate::live::{self, Detail};
+use crate::lock::Lock;
 use crate::plan::{Deletion, Item, Plan, Removal};
 use crate::record::Recorder;
 use crate::resource::{Kinds, Lookup, build, text};
@@ -73,6 +74,17 @@ impl Engine<'_> {
         .await?;
         // Without a release there may be no namespace, and no Lease in it.
         if history.is_empty() {
+            if !self.is_dry() {
+                let budget = look(&timing.all);
+                Lock::clear(
+                    &self.cluster,
+                    self.namespace(),
+                    &uninstall.name,
+                    self.is_alive,
+                    &budget,
+                )
+                .await;
+            }
             return Ok(Uninstalled::default());
         }
         let name = uninstall.name.clone();

@@ -5,11 +5,12 @@
 use smallvec::SmallVec;
 
 use crate::ast::{
-    At, Branch, Command, Decl, Expr, ExprKind, Invoke, Node, Number, Pipe, Tree, Variable,
+    At, Branch, Command, Decl, Expr, ExprKind, Invoke, Node, Number, Part, Pipe, Seq, Span, Tree,
+    Variable,
 };
 use crate::builtins::{self, Builtin};
 use crate::error::{ErrorKind, FuncError, TemplateError};
-use crate::func::{Callee, Cx, Function, Param};
+use crate::func::{Callee, Cx, Function, FunctionId, Param};
 use crate::gofmt;
 use crate::number::quoted;
 use crate::template::MissingKey;
@@ -93,7 +94,7 @@ pub(crate) fn execute(
         ))
     } else {
         stacker::maybe_grow(256 * 1024, 4 * 1024 * 1024, || {
-            executor.walk_all(&dot, &tree.nodes)
+            executor.walk_all(&dot, tree.nodes())
         })
     };
     cx.run.sub_pending(executor.counted);
@@ -119,13 +120,13 @@ impl<'r> Executor<'r> {
         suffix: bool,
     ) -> Exec<T> {
         let name = self.tree.name.to_text().into_owned();
-        let file = self.tree.file.to_string();
+        let file = self.tree.file.name.to_string();
         let (mut line, mut column, mut context) = (0, 0, String::new());
         let place = match self.at {
             None => format!("template: {name}: "),
             Some(at) => {
                 (line, column) = self.tree.place(at.pos());
-                context = at.text(&self.tree.source);
+                context = at.text(&self.tree.file);
                 let quoted = quoted(&self.tree.name);
                 format!("template: {file}:{line}:{column}: executing {quoted} at <{context}>: ")
             }
@@ -143,6 +144,23 @@ impl<'r> Executor<'r> {
             suffix,
             inner,
         }))
+    }
+
+    /// Parts of the template that is being executed.
+    fn list<T: Part>(&self, seq: Seq<T>) -> &'r [T] {
+        self.tree.file.list(seq)
+    }
+
+    /// A name in it.
+    fn name_of(&self, name: Span) -> &'r [u8] {
+        self.tree.file.name_of(name)
+    }
+
+    /// A part as Go prints it.
+    fn shown(&self, expr: &Expr) -> String {
+        let mut shown = String::new();
+        expr.print(&self.tree.file, &mut shown);
+        shown
     }
 
     fn error<T>(&self, reason: impl Into<String>) -> Exec<T> {
@@ -186,7 +204,7 @@ impl<'r> Executor<'r> {
         self.step()?;
         match node {
             Node::Text(text) => {
-                self.out.extend_from_slice(text.of(&self.tree.source));
+                self.out.extend_from_slice(self.tree.file.name_of(*text));
                 self.count_output()?;
             }
             Node::Action(pipe) => {
@@ -234,7 +252,8 @@ impl<'r> Executor<'r> {
     }
 
     /// Runs what may nest deeply on more stack if need be.
-    fn nested(&mut self, dot: &Ev, nodes: &'r [Node]) -> Exec<Flow> {
+    fn nested(&mut self, dot: &Ev, nodes: Seq<Node>) -> Exec<Flow> {
+        let nodes = self.list(nodes);
         stacker::maybe_grow(128 * 1024, 2 * 1024 * 1024, || self.walk_all(dot, nodes))
     }
 
@@ -248,9 +267,9 @@ impl<'r> Executor<'r> {
         self.at = Some(At::Node(node));
         let value = self.pipeline(dot, &branch.pipe)?;
         if value.value.truth() {
-            return self.nested(if with { &value } else { dot }, &branch.list);
+            return self.nested(if with { &value } else { dot }, branch.list);
         }
-        match &branch.other {
+        match branch.other {
             Some(other) => self.nested(dot, other),
             None => Ok(Flow::Next),
         }
@@ -259,7 +278,7 @@ impl<'r> Executor<'r> {
     fn range(&mut self, dot: &Ev, node: &'r Node, branch: &'r Branch) -> Exec<Flow> {
         self.at = Some(At::Node(node));
         let over = self.pipeline(dot, &branch.pipe)?;
-        let decl = &branch.pipe.decl;
+        let decl = self.list(branch.pipe.decl);
         let mut flow = None;
         match &over.value {
             Value::Int(_) | Value::Int64(_) | Value::Uint8(_) | Value::Uint64(_) => {
@@ -308,7 +327,7 @@ impl<'r> Executor<'r> {
                 return self.cannot_range(&over.value);
             }
         }
-        match (flow, &branch.other) {
+        match (flow, branch.other) {
             (None, Some(other)) => self.nested(dot, other),
             _ => Ok(Flow::Next),
         }
@@ -328,11 +347,12 @@ impl<'r> Executor<'r> {
         interface: bool,
         branch: &'r Branch,
     ) -> Exec<Option<Flow>> {
+        let decl = self.list(branch.pipe.decl);
         let mut flow = None;
         for (key, value) in entries {
             let index = Ev::concrete(Value::String(key));
             let elem = Ev { value, interface };
-            flow = Some(self.iterate(&branch.pipe.decl, index, &elem, branch)?);
+            flow = Some(self.iterate(decl, index, &elem, branch)?);
             if flow == Some(Flow::Break) {
                 break;
             }
@@ -341,7 +361,7 @@ impl<'r> Executor<'r> {
     }
 
     fn range_number(&mut self, value: &Value, branch: &'r Branch) -> Exec<Option<Flow>> {
-        let decl = &branch.pipe.decl;
+        let decl = self.list(branch.pipe.decl);
         let (end, make): (i128, fn(i128) -> Value) = match value {
             Value::Int(i) => (i128::from(*i), |i| Value::Int(i as i64)),
             Value::Int64(i) => (i128::from(*i), |i| Value::Int64(i as i64)),
@@ -384,23 +404,27 @@ impl<'r> Executor<'r> {
                 self.set(second, elem.clone())?;
             }
         }
-        self.nested(elem, &branch.list)
+        self.nested(elem, branch.list)
     }
 
-    fn set(&mut self, decl: &'r Decl, value: Ev) -> Exec<()> {
-        match decl.slot.and_then(|slot| self.vars.get_mut(slot)) {
+    fn set(&mut self, decl: &Decl, value: Ev) -> Exec<()> {
+        match decl.slot.and_then(|slot| self.vars.get_mut(slot as usize)) {
             Some(variable) => {
                 *variable = Some(value);
                 Ok(())
             }
-            None => self.error(format!("undefined variable: {}", decl.name)),
+            None => self.error(format!(
+                "undefined variable: {}",
+                self.tree.file.shown(decl.name)
+            )),
         }
     }
 
     fn template(&mut self, dot: &Ev, node: &'r Node, invoke: &'r Invoke) -> Exec<()> {
         self.at = Some(At::Node(node));
-        let Some(tree) = self.cx.set.find(&invoke.name) else {
-            return self.error(format!("template {} not defined", quoted(&invoke.name)));
+        let name = self.tree.file.literal(invoke.name);
+        let Some(tree) = self.cx.set.find(name) else {
+            return self.error(format!("template {} not defined", quoted(name)));
         };
         let limit = self.cx.run.depth_limit();
         if self.cx.depth >= limit {
@@ -418,7 +442,7 @@ impl<'r> Executor<'r> {
         let outer_tree = std::mem::replace(&mut self.tree, tree);
         self.cx.depth += 1;
         stacker::maybe_grow(256 * 1024, 4 * 1024 * 1024, || {
-            self.walk_all(&value, &tree.nodes)
+            self.walk_all(&value, tree.nodes())
         })?;
         self.cx.depth -= 1;
         self.vars = outer_vars;
@@ -429,14 +453,14 @@ impl<'r> Executor<'r> {
     fn pipeline(&mut self, dot: &Ev, pipe: &'r Pipe) -> Exec<Ev> {
         self.at = Some(At::Pipe(pipe));
         let mut value: Option<Ev> = None;
-        for command in &*pipe.cmds {
+        for command in self.list(pipe.cmds) {
             let mut result = self.command(dot, command, value.take())?;
             // What an interface holds is what counts from here on.
             result.interface = false;
             value = Some(result);
         }
         let value = value.unwrap_or_else(Ev::nothing);
-        for decl in &*pipe.decl {
+        for decl in self.list(pipe.decl) {
             self.set(decl, value.clone())?;
         }
         Ok(value)
@@ -444,36 +468,27 @@ impl<'r> Executor<'r> {
 
     fn not_a_function(&self, args: &[Expr], last: &Option<Ev>) -> Exec<()> {
         if args.len() > 1 || last.is_some() {
-            let mut shown = String::new();
-            if let Some(first) = args.first() {
-                first.print(&self.tree.source, &mut shown);
-            }
+            let shown = args.first().map(|first| self.shown(first));
+            let shown = shown.unwrap_or_default();
             return self.error(format!("can't give argument to non-function {shown}"));
         }
         Ok(())
     }
 
     fn command(&mut self, dot: &Ev, command: &'r Command, last: Option<Ev>) -> Exec<Ev> {
-        let args = &command.args[..];
+        let args = self.list(command.args);
         let Some(first) = args.first() else {
             return self.error("empty command");
         };
         match &first.kind {
             ExprKind::Field(fields) => {
                 self.at = Some(At::Expr(first));
-                self.chain(dot, dot.clone(), At::Expr(first), fields, args, last)
+                self.chain(dot, dot.clone(), At::Expr(first), *fields, args, last)
             }
-            ExprKind::Chain(chain) => self.chained(dot, first, &chain.0, &chain.1, args, last),
-            ExprKind::Function(function) => {
+            ExprKind::Chain(chain) => self.chained(dot, first, &chain.0, chain.1, args, last),
+            ExprKind::Function(id, name) => {
                 self.at = Some(At::Expr(first));
-                self.call(
-                    dot,
-                    &function.1,
-                    &function.0,
-                    At::Command(command),
-                    args,
-                    last,
-                )
+                self.call(dot, *id, *name, At::Command(command), args, last)
             }
             ExprKind::Pipe(pipe) => {
                 self.not_a_function(args, &last)?;
@@ -484,15 +499,15 @@ impl<'r> Executor<'r> {
             | ExprKind::Dot
             | ExprKind::Nil
             | ExprKind::Number(_)
-            | ExprKind::String { .. } => {
+            | ExprKind::String(_) => {
                 self.at = Some(At::Expr(first));
                 self.not_a_function(args, &last)?;
                 match &first.kind {
                     ExprKind::Bool(b) => Ok(Ev::concrete(Value::Bool(*b))),
                     ExprKind::Dot => Ok(dot.clone()),
                     ExprKind::Number(number) => Ok(Ev::concrete(self.constant(number)?)),
-                    ExprKind::String { value, .. } => {
-                        Ok(Ev::concrete(Value::String(value.clone())))
+                    ExprKind::String(literal) => {
+                        Ok(Ev::concrete(Value::String(self.tree.file.string(*literal))))
                     }
                     _ => self.error("nil is not a command"),
                 }
@@ -509,7 +524,7 @@ impl<'r> Executor<'r> {
         if let Some((re, im)) = number.complex {
             return Ok(Value::Complex(re, im));
         }
-        let text = &number.text[..];
+        let text = self.name_of(number.text);
         let rune = text.first() == Some(&b'\'');
         let hex = text.len() > 2
             && text[0] == b'0'
@@ -524,7 +539,10 @@ impl<'r> Executor<'r> {
         }
         match (number.int, number.uint) {
             (Some(int), _) => Ok(Value::Int(int)),
-            (None, Some(_)) => self.error(format!("{} overflows int", number.text)),
+            (None, Some(_)) => {
+                let shown = self.tree.file.shown(number.text);
+                self.error(format!("{shown} overflows int"))
+            }
             (None, None) => Ok(Value::Nil),
         }
     }
@@ -534,7 +552,7 @@ impl<'r> Executor<'r> {
         dot: &Ev,
         expr: &'r Expr,
         inner: &'r Expr,
-        fields: &'r [Str],
+        fields: Seq<Span>,
         args: &'r [Expr],
         last: Option<Ev>,
     ) -> Exec<Ev> {
@@ -544,9 +562,9 @@ impl<'r> Executor<'r> {
                 self.at = Some(At::Expr(inner));
                 self.nested_pipeline(dot, pipe)?
             }
-            ExprKind::Function(function) => {
+            ExprKind::Function(id, name) => {
                 self.at = Some(At::Expr(inner));
-                self.call(dot, &function.1, &function.0, At::Expr(inner), &[], None)?
+                self.call(dot, *id, *name, At::Expr(inner), &[], None)?
             }
             _ => return self.error("internal error: unexpected chain"),
         };
@@ -563,14 +581,16 @@ impl<'r> Executor<'r> {
     ) -> Exec<Ev> {
         let Variable { name, slot, fields } = variable;
         self.at = Some(At::Expr(expr));
-        let Some(value) = slot.and_then(|slot| self.vars.get(slot)).cloned().flatten() else {
+        let value = slot.and_then(|slot| self.vars.get(slot as usize)?.clone());
+        let Some(value) = value else {
+            let name = self.tree.file.shown(*name);
             return self.error(format!("undefined variable: {name}"));
         };
         if fields.is_empty() {
             self.not_a_function(args, &last)?;
             return Ok(value);
         }
-        self.chain(dot, value, At::Expr(expr), fields, args, last)
+        self.chain(dot, value, At::Expr(expr), *fields, args, last)
     }
 
     fn chain(
@@ -578,42 +598,44 @@ impl<'r> Executor<'r> {
         dot: &Ev,
         receiver: Ev,
         node: At<'r>,
-        fields: &'r [Str],
+        fields: Seq<Span>,
         args: &'r [Expr],
         last: Option<Ev>,
     ) -> Exec<Ev> {
-        let Some((end, before)) = fields.split_last() else {
+        let Some((end, before)) = self.list(fields).split_last() else {
             return Ok(receiver);
         };
         let mut receiver = receiver;
         for field in before {
-            receiver = self.field(dot, field, node, &[], None, &receiver)?;
+            receiver = self.field(dot, *field, node, &[], None, &receiver)?;
         }
-        self.field(dot, end, node, args, last, &receiver)
+        self.field(dot, *end, node, args, last, &receiver)
     }
 
     fn field(
         &mut self,
         dot: &Ev,
-        name: &'r Str,
+        name: Span,
         node: At<'r>,
         args: &'r [Expr],
         last: Option<Ev>,
         receiver: &Ev,
     ) -> Exec<Ev> {
+        let bytes = self.name_of(name);
         if receiver.is_invalid() {
             if self.cx.set.missing() == MissingKey::Error {
-                return self.error(format!("nil data; no entry for key {}", quoted(name)));
+                return self.error(format!("nil data; no entry for key {}", quoted(bytes)));
             }
             return Ok(Ev::nothing());
         }
         if matches!(receiver.value, Value::Nil) {
             return self.error(format!(
-                "nil pointer evaluating {}.{name}",
-                receiver.type_name()
+                "nil pointer evaluating {}.{}",
+                receiver.type_name(),
+                self.tree.file.shown(name)
             ));
         }
-        if let Some(method) = receiver.value.method(name) {
+        if let Some(method) = receiver.value.method(bytes) {
             let callee = Callee::Method(method, &receiver.value);
             return self.invoke(dot, callee, name, node, args, last);
         }
@@ -621,20 +643,20 @@ impl<'r> Executor<'r> {
         match &receiver.value {
             Value::Map(map) => {
                 if has_args {
-                    return self.error(format!("{name} is not a method but has arguments"));
+                    return self.not_a_method(name);
                 }
                 let interface = map.elem() == crate::value::Elem::Any;
-                match map.get(name) {
+                match map.get(bytes) {
                     Some(value) => Ok(Ev { value, interface }),
                     None => self.missing_key(name, map.zero(), interface),
                 }
             }
             Value::Object(object) => {
-                let text = name.to_text();
+                let text = self.tree.file.shown(name);
                 if let Some(value) = object.field(&text) {
                     if has_args {
                         return self.error(format!(
-                            "{name} has arguments but cannot be invoked as function"
+                            "{text} has arguments but cannot be invoked as function"
                         ));
                     }
                     let interface = matches!(value, Value::Nil);
@@ -642,11 +664,11 @@ impl<'r> Executor<'r> {
                 }
                 if object.kind() == Kind::Map {
                     if has_args {
-                        return self.error(format!("{name} is not a method but has arguments"));
+                        return self.not_a_method(name);
                     }
-                    let found = object
-                        .entries()
-                        .and_then(|entries| entries.into_iter().find(|(key, _)| key == name));
+                    let found = object.entries().and_then(|entries| {
+                        entries.into_iter().find(|(key, _)| key.as_bytes() == bytes)
+                    });
                     return match found {
                         Some((_, value)) => Ok(Ev::concrete(value)),
                         None => self.missing_key(name, Value::Nil, false),
@@ -658,20 +680,29 @@ impl<'r> Executor<'r> {
         }
     }
 
-    fn missing_key(&self, name: &Str, zero: Value, interface: bool) -> Exec<Ev> {
+    fn not_a_method<T>(&self, name: Span) -> Exec<T> {
+        let name = self.tree.file.shown(name);
+        self.error(format!("{name} is not a method but has arguments"))
+    }
+
+    fn missing_key(&self, name: Span, zero: Value, interface: bool) -> Exec<Ev> {
         match self.cx.set.missing() {
             MissingKey::Invalid => Ok(Ev::nothing()),
             MissingKey::Zero => Ok(Ev {
                 value: zero,
                 interface,
             }),
-            MissingKey::Error => self.error(format!("map has no entry for key {}", quoted(name))),
+            MissingKey::Error => {
+                let shown = quoted(self.name_of(name));
+                self.error(format!("map has no entry for key {shown}"))
+            }
         }
     }
 
-    fn no_field<T>(&self, name: &Str, receiver: &Ev) -> Exec<T> {
+    fn no_field<T>(&self, name: Span, receiver: &Ev) -> Exec<T> {
         self.error(format!(
-            "can't evaluate field {name} in type {}",
+            "can't evaluate field {} in type {}",
+            self.tree.file.shown(name),
             receiver.type_name()
         ))
     }
@@ -680,12 +711,16 @@ impl<'r> Executor<'r> {
     fn call(
         &mut self,
         dot: &Ev,
-        function: &'r Function,
-        name: &'r Str,
+        id: FunctionId,
+        name: Span,
         node: At<'r>,
         args: &'r [Expr],
         last: Option<Ev>,
     ) -> Exec<Ev> {
+        let set = self.cx.set;
+        let Some(function) = set.functions().get(id) else {
+            return self.error("internal error: unknown function");
+        };
         match function {
             Function::Builtin(builtin) => self.call_builtin(dot, *builtin, name, node, args, last),
             Function::Table(def) => self.invoke(dot, Callee::Table(def), name, node, args, last),
@@ -695,32 +730,37 @@ impl<'r> Executor<'r> {
 
     fn check_count(
         &self,
-        name: &Str,
+        name: Span,
         fixed: usize,
         variadic: bool,
         args: usize,
         last: bool,
     ) -> Exec<()> {
         let count = args + usize::from(last);
-        if variadic {
-            if count < fixed {
-                return self.error(format!(
-                    "wrong number of args for {name}: want at least {fixed} got {args}"
-                ));
-            }
-        } else if count != fixed {
-            return self.error(format!(
-                "wrong number of args for {name}: want {fixed} got {count}"
-            ));
+        let fits = if variadic {
+            count >= fixed
+        } else {
+            count == fixed
+        };
+        if fits {
+            return Ok(());
         }
-        Ok(())
+        let name = self.tree.file.shown(name);
+        let (least, got) = if variadic {
+            ("at least ", args)
+        } else {
+            ("", count)
+        };
+        self.error(format!(
+            "wrong number of args for {name}: want {least}{fixed} got {got}"
+        ))
     }
 
     fn invoke(
         &mut self,
         dot: &Ev,
         callee: Callee<'_>,
-        name: &Str,
+        name: Span,
         node: At<'r>,
         args: &'r [Expr],
         last: Option<Ev>,
@@ -768,7 +808,7 @@ impl<'r> Executor<'r> {
         self.cx.spend(bytes / BYTES_A_STEP)
     }
 
-    fn call_failed<T>(&mut self, name: &Str, node: At<'r>, error: FuncError) -> Exec<T> {
+    fn call_failed<T>(&mut self, name: Span, node: At<'r>, error: FuncError) -> Exec<T> {
         self.at = Some(node);
         let kind = if error.is_limit() {
             ErrorKind::Limit
@@ -776,6 +816,7 @@ impl<'r> Executor<'r> {
             ErrorKind::Exec
         };
         let (message, suffix, inner) = error.into_parts();
+        let name = self.tree.file.shown(name);
         self.fail(
             kind,
             format!("error calling {name}: {message}"),
@@ -788,7 +829,7 @@ impl<'r> Executor<'r> {
         &mut self,
         dot: &Ev,
         builtin: Builtin,
-        name: &'r Str,
+        name: Span,
         node: At<'r>,
         args: &'r [Expr],
         last: Option<Ev>,
@@ -825,11 +866,7 @@ impl<'r> Executor<'r> {
             }
         }
         let called = match (builtin, given.first()) {
-            (Builtin::Call, Some(first)) => {
-                let mut shown = String::new();
-                first.print(&self.tree.source, &mut shown);
-                shown
-            }
+            (Builtin::Call, Some(first)) => self.shown(first),
             (Builtin::Call, None) => match values.first().map(|ev| &ev.value) {
                 Some(Value::String(text)) => text.to_text().into_owned(),
                 Some(Value::Nil) | None => "<invalid Value>".to_owned(),
@@ -879,16 +916,16 @@ impl<'r> Executor<'r> {
             ExprKind::Nil => Ok(Ev::nothing()),
             ExprKind::Bool(b) => Ok(Ev::concrete(Value::Bool(*b))),
             ExprKind::Number(number) => Ok(Ev::concrete(self.constant(number)?)),
-            ExprKind::String { value, .. } => Ok(Ev::concrete(Value::String(value.clone()))),
+            ExprKind::String(literal) => {
+                Ok(Ev::concrete(Value::String(self.tree.file.string(*literal))))
+            }
             ExprKind::Field(fields) => {
-                self.chain(dot, dot.clone(), At::Expr(expr), fields, &[], None)
+                self.chain(dot, dot.clone(), At::Expr(expr), *fields, &[], None)
             }
             ExprKind::Variable(variable) => self.variable(dot, expr, variable, &[], None),
             ExprKind::Pipe(pipe) => self.nested_pipeline(dot, pipe),
-            ExprKind::Function(function) => {
-                self.call(dot, &function.1, &function.0, At::Expr(expr), &[], None)
-            }
-            ExprKind::Chain(chain) => self.chained(dot, expr, &chain.0, &chain.1, &[], None),
+            ExprKind::Function(id, name) => self.call(dot, *id, *name, At::Expr(expr), &[], None),
+            ExprKind::Chain(chain) => self.chained(dot, expr, &chain.0, chain.1, &[], None),
         }
     }
 
@@ -901,7 +938,7 @@ impl<'r> Executor<'r> {
                 }
                 self.error(format!("cannot assign nil to {}", param.type_name()))
             }
-            ExprKind::Bool(_) | ExprKind::Number(_) | ExprKind::String { .. } => {
+            ExprKind::Bool(_) | ExprKind::Number(_) | ExprKind::String(_) => {
                 self.at = Some(At::Expr(expr));
                 self.literal(param, expr)
             }
@@ -917,8 +954,8 @@ impl<'r> Executor<'r> {
         let expected = match (param, &expr.kind) {
             (Param::Any, ExprKind::Number(number)) => return self.constant(number),
             (Param::Any | Param::Bool, ExprKind::Bool(b)) => return Ok(Value::Bool(*b)),
-            (Param::Any | Param::String, ExprKind::String { value, .. }) => {
-                return Ok(Value::String(value.clone()));
+            (Param::Any | Param::String, ExprKind::String(literal)) => {
+                return Ok(Value::String(self.tree.file.string(*literal)));
             }
             (Param::Int | Param::Int64, ExprKind::Number(number)) if number.int.is_some() => {
                 let int = number.int.unwrap_or_default();
@@ -943,8 +980,7 @@ impl<'r> Executor<'r> {
             (Param::Float, _) => "float",
             _ => "",
         };
-        let mut shown = String::new();
-        expr.print(&self.tree.source, &mut shown);
+        let shown = self.shown(expr);
         if expected.is_empty() {
             let wanted = param.type_name();
             return self.error(format!("can't handle {shown} for arg of type {wanted}"));

@@ -7,6 +7,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use crate::ambient::Ambient;
+use crate::ast::pos32;
 use crate::builtins::Builtin;
 use crate::error::{FuncError, TemplateError};
 use crate::exec;
@@ -291,6 +292,56 @@ impl FuncMap {
             .iter()
             .position(|&(known, _)| known == text)?;
         Some(Function::Builtin(Builtin::NAMES[at].1))
+    }
+}
+
+/// Which function of a [`Functions`] it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FunctionId(u32);
+
+/// The names of functions: all the parser needs to know of them.
+#[derive(Debug)]
+pub(crate) struct FunctionNames(HashMap<Box<[u8]>, FunctionId>);
+
+impl FunctionNames {
+    pub(crate) fn find(&self, name: &[u8]) -> Option<FunctionId> {
+        self.0.get(name).copied()
+    }
+}
+
+/// The functions of a set of templates, found once for all its files.
+pub(crate) struct Functions {
+    pub(crate) names: FunctionNames,
+    all: Vec<Function>,
+}
+
+impl Functions {
+    pub(crate) fn new(map: &FuncMap) -> Self {
+        let (names, all) = map
+            .names()
+            .into_iter()
+            .filter_map(|name| {
+                let function = map.resolve(name.as_bytes())?;
+                Some((name.into_bytes().into_boxed_slice(), function))
+            })
+            .enumerate()
+            .map(|(at, (name, function))| ((name, FunctionId(pos32(at))), function))
+            .unzip();
+        Self {
+            names: FunctionNames(names),
+            all,
+        }
+    }
+
+    /// The function of an id that these names gave.
+    pub(crate) fn get(&self, id: FunctionId) -> Option<&Function> {
+        self.all.get(id.0 as usize)
+    }
+}
+
+impl fmt::Debug for Functions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.names.fmt(f)
     }
 }
 

@@ -4,6 +4,7 @@
 
 use memchr::memmem;
 
+use crate::ast::{Span, pos32};
 use crate::number::quoted;
 use crate::utf8;
 
@@ -69,14 +70,18 @@ impl Kind {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
     pub(crate) kind: Kind,
-    pub(crate) pos: usize,
-    pub(crate) end: usize,
-    pub(crate) line: usize,
+    pub(crate) pos: u32,
+    pub(crate) end: u32,
+    pub(crate) line: u32,
 }
 
 impl Item {
     pub(crate) fn bytes<'t>(&self, input: &'t [u8]) -> &'t [u8] {
-        input.get(self.pos..self.end).unwrap_or_default()
+        self.span().of(input)
+    }
+
+    pub(crate) fn span(&self) -> Span {
+        Span::new(self.pos, self.end)
     }
 
     /// How Go names the token in a message.
@@ -109,8 +114,8 @@ pub(crate) struct Lexer<'t> {
     start: usize,
     at_eof: bool,
     parens: i32,
-    line: usize,
-    start_line: usize,
+    line: u32,
+    start_line: u32,
     inside: bool,
     /// What is wrong, once something is.
     failure: Option<Box<str>>,
@@ -187,15 +192,24 @@ impl<'t> Lexer<'t> {
         c
     }
 
-    fn newlines(&self) -> usize {
-        memchr::memchr_iter(b'\n', &self.input[self.start..self.pos]).count()
+    fn newlines(&self) -> u32 {
+        let bytes = &self.input[self.start..self.pos];
+        // Mostly one space or a trimming mark, for which a loop is faster.
+        if bytes.len() < 16 {
+            let mut count = 0;
+            for &byte in bytes {
+                count += u32::from(byte == b'\n');
+            }
+            return count;
+        }
+        pos32(memchr::memchr_iter(b'\n', bytes).count())
     }
 
     fn take(&mut self, kind: Kind) -> Item {
         let item = Item {
             kind,
-            pos: self.start,
-            end: self.pos,
+            pos: pos32(self.start),
+            end: pos32(self.pos),
             line: self.start_line,
         };
         self.start = self.pos;
@@ -216,8 +230,8 @@ impl<'t> Lexer<'t> {
     fn fail(&mut self, message: impl Into<Box<str>>) -> State {
         let item = Item {
             kind: Kind::Error,
-            pos: self.start,
-            end: self.start,
+            pos: pos32(self.start),
+            end: pos32(self.start),
             line: self.start_line,
         };
         self.failure = Some(message.into());
@@ -250,7 +264,7 @@ impl<'t> Lexer<'t> {
     }
 
     fn text(&mut self) -> State {
-        if let Some(at) = memmem::find(self.rest(), LEFT) {
+        if let Some(at) = find_left(self.rest()) {
             if at > 0 {
                 self.pos += at;
                 let trimmed = if has_left_trim(self.from(self.pos + LEFT.len())) {
@@ -279,6 +293,12 @@ impl<'t> Lexer<'t> {
 
     /// Whether the right delimiter is here, and whether it trims.
     fn at_right_delim(&self) -> (bool, bool) {
+        if !matches!(
+            self.rest().first(),
+            Some(b'}' | b' ' | b'\t' | b'\r' | b'\n')
+        ) {
+            return (false, false);
+        }
         if has_right_trim(self.rest()) && self.from(self.pos + TRIM_WIDTH).starts_with(RIGHT) {
             return (true, true);
         }
@@ -432,12 +452,15 @@ impl<'t> Lexer<'t> {
     /// Goes to the end of a word and gives the character behind it.
     fn word(&mut self) -> Option<char> {
         loop {
-            let plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
             let rest = self.rest();
-            self.pos += rest
-                .iter()
-                .position(|byte| !plain(byte))
-                .unwrap_or(rest.len());
+            let plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+            let end = rest.iter().position(|byte| !plain(byte));
+            self.pos += end.unwrap_or(rest.len());
+            if let Some(&last) = end.and_then(|end| rest.get(end))
+                && last.is_ascii()
+            {
+                return Some(char::from(last));
+            }
             let next = self.next();
             if !next.is_some_and(is_alphanumeric) {
                 self.backup();
@@ -451,21 +474,7 @@ impl<'t> Lexer<'t> {
         if !self.at_terminator() {
             return self.fail(format!("bad character {}", unicode(last)));
         }
-        let kind = match &self.input[self.start..self.pos] {
-            b"block" => Kind::Block,
-            b"break" => Kind::Break,
-            b"continue" => Kind::Continue,
-            b"define" => Kind::Define,
-            b"else" => Kind::Else,
-            b"end" => Kind::End,
-            b"if" => Kind::If,
-            b"range" => Kind::Range,
-            b"nil" => Kind::Nil,
-            b"template" => Kind::Template,
-            b"with" => Kind::With,
-            b"true" | b"false" => Kind::Bool,
-            _ => Kind::Identifier,
-        };
+        let kind = keyword(&self.input[self.start..self.pos]);
         self.emit(kind)
     }
 
@@ -598,6 +607,37 @@ impl<'t> Lexer<'t> {
         }
         true
     }
+}
+
+/// What a word is; most are no keywords, which the first byte tells of many.
+fn keyword(word: &[u8]) -> Kind {
+    if !matches!(
+        word.first(),
+        Some(b'b' | b'c' | b'd' | b'e' | b'f' | b'i' | b'n' | b'r' | b't' | b'w')
+    ) || word.len() > 8
+    {
+        return Kind::Identifier;
+    }
+    match word {
+        b"block" => Kind::Block,
+        b"break" => Kind::Break,
+        b"continue" => Kind::Continue,
+        b"define" => Kind::Define,
+        b"else" => Kind::Else,
+        b"end" => Kind::End,
+        b"if" => Kind::If,
+        b"range" => Kind::Range,
+        b"nil" => Kind::Nil,
+        b"template" => Kind::Template,
+        b"with" => Kind::With,
+        b"true" | b"false" => Kind::Bool,
+        _ => Kind::Identifier,
+    }
+}
+
+/// Where the next left delimiter is. Single braces are rare beside it, so that looking for one byte is enough.
+fn find_left(text: &[u8]) -> Option<usize> {
+    memchr::memchr_iter(LEFT[0], text).find(|&at| text.get(at + 1) == Some(&LEFT[1]))
 }
 
 /// `%#U` of a character; the end of input is -1.

@@ -409,12 +409,12 @@ pub(crate) fn unquote(text: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     if mark == b'`' {
-        if body.contains(&b'`') {
+        if memchr::memchr(b'`', body).is_some() {
             return None;
         }
-        return Some(body.iter().copied().filter(|&byte| byte != b'\r').collect());
+        return Some(without_returns(body));
     }
-    if mark != b'"' || body.contains(&b'\n') {
+    if mark != b'"' || memchr::memchr(b'\n', body).is_some() {
         return None;
     }
     let mut out = Vec::with_capacity(body.len());
@@ -424,10 +424,7 @@ pub(crate) fn unquote(text: &[u8]) -> Option<Vec<u8>> {
             return None;
         }
         if first != b'\\' {
-            let plain = rest
-                .iter()
-                .position(|b| matches!(b, b'\\' | b'"'))
-                .unwrap_or(rest.len());
+            let plain = memchr::memchr2(b'\\', b'"', rest).unwrap_or(rest.len());
             // Go decodes and encodes again, which turns wrong bytes into U+FFFD only in character constants.
             out.extend_from_slice(&rest[..plain]);
             rest = &rest[plain..];
@@ -442,6 +439,18 @@ pub(crate) fn unquote(text: &[u8]) -> Option<Vec<u8>> {
         rest = &rest[used..];
     }
     Some(out)
+}
+
+/// A raw string's bytes: Go leaves carriage returns out.
+fn without_returns(body: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(body.len());
+    let mut from = 0;
+    for at in memchr::memchr_iter(b'\r', body) {
+        out.extend_from_slice(&body[from..at]);
+        from = at + 1;
+    }
+    out.extend_from_slice(&body[from..]);
+    out
 }
 
 /// Reads one escape that starts with a backslash: the code, whether it is a character, and the bytes used.

@@ -3,74 +3,44 @@
 //! Duty: the trees Go's parser builds, its complaints word for word, and for each variable the slot it lives in, so that
 //! executing needs no search by name.
 
-use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
+use std::collections::HashMap;
 
 use smallvec::SmallVec;
 
 use crate::ast::{
-    Branch, Command, Decl, Expr, ExprKind, Invoke, MAX_SOURCE, Node, Number, Pipe, Span, Tree,
-    Variable, pos32,
+    Branch, Command, Decl, Expr, ExprKind, Invoke, Literal, LiteralId, MAX_SOURCE, Node, Number,
+    Parts, Pipe, Seq, Span, Template, Variable,
 };
 use crate::error::{ErrorKind, TemplateError};
-use crate::func::{FuncMap, Function};
+use crate::func::FunctionNames;
 use crate::lex::{Item, Kind, Lexer};
 use crate::number::{self, quoted};
-use crate::text::Str;
 
 /// How deep control structures and parentheses may nest together.
 const MAX_NESTING: usize = 2500;
 
 type Parsed<T> = Result<T, Box<TemplateError>>;
 
-/// Names that templates use over and over, each kept once.
-#[derive(Debug, Default)]
-pub(crate) struct Names {
-    texts: HashSet<Str>,
-    functions: HashMap<Str, Rc<(Str, Function)>>,
+/// What a file holds: its own template under its name, and those it defines.
+#[derive(Debug)]
+pub(crate) struct Templates {
+    pub(crate) parts: Parts,
+    pub(crate) all: HashMap<Box<[u8]>, Template>,
 }
 
-impl Names {
-    fn text(&mut self, bytes: &[u8]) -> Str {
-        if let Some(known) = self.texts.get(bytes) {
-            return known.clone();
-        }
-        let text = Str::new(bytes);
-        self.texts.insert(text.clone());
-        text
-    }
-
-    fn function(&mut self, bytes: &[u8], funcs: &FuncMap) -> Option<Rc<(Str, Function)>> {
-        if let Some(known) = self.functions.get(bytes) {
-            return Some(Rc::clone(known));
-        }
-        let name = Str::new(bytes);
-        let function = Rc::new((name.clone(), funcs.resolve(bytes)?));
-        self.functions.insert(name, Rc::clone(&function));
-        Some(function)
-    }
-}
-
-/// Parses a file: its own tree and those it defines.
-pub(crate) fn parse(
-    file: &str,
-    source: &Str,
-    funcs: &FuncMap,
-    names: &mut Names,
-) -> Parsed<HashMap<Str, Rc<Tree>>> {
-    let input: &[u8] = source;
+/// Parses a file.
+pub(crate) fn parse(file: &str, input: &[u8], functions: &FunctionNames) -> Parsed<Templates> {
     let mut parser = Parser {
-        file: Rc::from(file),
-        source,
+        file,
         input,
         lexer: Lexer::new(input),
-        funcs,
+        functions,
         token: [end_item(), end_item(), end_item()],
         peeked: 0,
         nesting: 0,
         frame: Frame::new(),
-        trees: HashMap::new(),
-        names,
+        templates: HashMap::new(),
+        parts: Parts::default(),
         nodes: Vec::new(),
         commands: Vec::new(),
         operands: Vec::new(),
@@ -79,7 +49,11 @@ pub(crate) fn parse(
         return parser.error("template is too large");
     }
     parser.file()?;
-    Ok(parser.trees)
+    parser.parts.fit();
+    Ok(Templates {
+        parts: parser.parts,
+        all: parser.templates,
+    })
 }
 
 fn end_item() -> Item {
@@ -93,19 +67,20 @@ fn end_item() -> Item {
 
 /// What belongs to one template while it is parsed.
 struct Frame {
-    vars: Vec<(Str, Option<usize>)>,
+    /// Beside `$`, which is in slot 0.
+    vars: Vec<(Span, Option<u32>)>,
     /// Names that pipelines now being read will declare: known to the parser, without a value yet.
-    pending: Vec<Str>,
-    next_slot: usize,
-    slots: usize,
+    pending: Vec<Span>,
+    next_slot: u32,
+    slots: u32,
     ranges: usize,
-    action_line: usize,
+    action_line: u32,
 }
 
 impl Frame {
     fn new() -> Self {
         Self {
-            vars: vec![(Str::from("$"), Some(0))],
+            vars: Vec::new(),
             pending: Vec::new(),
             next_slot: 1,
             slots: 1,
@@ -114,7 +89,7 @@ impl Frame {
         }
     }
 
-    fn declare(&mut self, name: Str) -> usize {
+    fn declare(&mut self, name: Span) -> u32 {
         let slot = self.next_slot;
         self.next_slot += 1;
         self.slots = self.slots.max(self.next_slot);
@@ -122,36 +97,38 @@ impl Frame {
         slot
     }
 
-    fn find(&self, name: &[u8]) -> Option<&(Str, Option<usize>)> {
-        self.vars
-            .iter()
-            .rev()
-            .find(|(known, _)| known.as_bytes() == name)
+    /// The slot of the variable of this name, if there is such a variable.
+    fn find(&self, name: Span, input: &[u8]) -> Option<Option<u32>> {
+        let name = name.of(input);
+        let mut inner = self.vars.iter().rev();
+        match inner.find(|(known, _)| known.of(input) == name) {
+            Some((_, slot)) => Some(*slot),
+            None => (name == b"$").then_some(Some(0)),
+        }
+    }
+
+    fn is_pending(&self, name: Span, input: &[u8]) -> bool {
+        let name = name.of(input);
+        self.pending.iter().any(|known| known.of(input) == name)
     }
 }
 
 struct Parser<'p> {
-    file: Rc<str>,
-    source: &'p Str,
+    file: &'p str,
     input: &'p [u8],
     lexer: Lexer<'p>,
-    funcs: &'p FuncMap,
+    functions: &'p FunctionNames,
     token: [Item; 3],
     peeked: usize,
     nesting: usize,
     frame: Frame,
-    trees: HashMap<Str, Rc<Tree>>,
-    names: &'p mut Names,
-    /// What lists are being read, inner ones behind outer ones: a list that is complete moves out of here into just the
-    /// room it needs.
+    templates: HashMap<Box<[u8]>, Template>,
+    parts: Parts,
+    /// What lists are being read, inner ones behind outer ones: a list that is complete moves from here to the other
+    /// parts.
     nodes: Vec<Node>,
     commands: Vec<Command>,
     operands: Vec<Expr>,
-}
-
-/// The end of a stack as a list of its own.
-fn taken<T, L: FromIterator<T>>(stack: &mut Vec<T>, from: usize) -> L {
-    stack.drain(from..).collect()
 }
 
 /// How a list of nodes ended.
@@ -233,7 +210,7 @@ impl Parser<'_> {
             kind: ErrorKind::Parse,
             file: self.file.to_string(),
             template: self.file.to_string(),
-            line,
+            line: line as usize,
             column: 0,
             context: String::new(),
             place: format!("template: {}:{line}: ", self.file),
@@ -272,21 +249,19 @@ impl Parser<'_> {
         }
     }
 
-    fn bytes(&mut self, item: &Item) -> Str {
-        self.names.text(item.bytes(self.input))
-    }
-
-    /// The name of a field, without its dot.
-    fn field_name(&mut self, item: &Item) -> Str {
-        let bytes = item.bytes(self.input);
-        self.names.text(bytes.get(1..).unwrap_or_default())
-    }
-
-    fn unquote(&self, item: &Item) -> Parsed<Str> {
-        match number::unquote(item.bytes(self.input)) {
-            Some(text) => Ok(Str::from(text)),
-            None => self.error("invalid syntax"),
-        }
+    /// A string constant.
+    fn literal(&self, item: &Item) -> Parsed<Literal> {
+        let text = item.bytes(self.input);
+        let value = match text {
+            [b'`', inner @ .., b'`'] if memchr::memchr(b'\r', inner).is_none() => None,
+            [b'"', inner @ .., b'"'] if memchr::memchr(b'\\', inner).is_none() => None,
+            _ => match number::unquote(text) {
+                Some(value) => Some(value.into_boxed_slice()),
+                None => return self.error("invalid syntax"),
+            },
+        };
+        let span = item.span();
+        Ok(Literal { span, value })
     }
 
     /// The whole file.
@@ -309,37 +284,30 @@ impl Parser<'_> {
                 Piece::End(end) => return self.error(format!("unexpected {}", end.text())),
             }
         }
-        let name = Str::from(self.file.as_ref());
         let slots = self.frame.slots;
-        let nodes = taken(&mut self.nodes, 0);
-        self.add(name, nodes, slots)
+        let nodes = self.parts.add(self.nodes.drain(..));
+        self.add(self.file.as_bytes(), Template { nodes, slots })
     }
 
-    fn add(&mut self, name: Str, nodes: Box<[Node]>, slots: usize) -> Parsed<()> {
-        let tree = Tree {
-            name: name.clone(),
-            file: Rc::clone(&self.file),
-            source: self.source.clone(),
-            nodes,
-            slots,
-        };
-        match self.trees.get(&name) {
-            Some(known) if !known.is_empty() => {
-                if !tree.is_empty() {
-                    let shown = quoted(&name);
+    fn add(&mut self, name: &[u8], template: Template) -> Parsed<()> {
+        let is_space = |template: &Template| self.parts.is_space(template.nodes, self.input);
+        match self.templates.get(name) {
+            Some(known) if !is_space(known) => {
+                if !is_space(&template) {
+                    let shown = quoted(name);
                     return self
                         .error(format!("template: multiple definition of template {shown}"));
                 }
             }
             _ => {
-                self.trees.insert(name, Rc::new(tree));
+                self.templates.insert(name.into(), template);
             }
         }
         Ok(())
     }
 
     /// A template inside the file, with variables of its own; what follows the opening action.
-    fn inner_template(&mut self, name: Str, context: &str) -> Parsed<()> {
+    fn inner_template(&mut self, name: &[u8], context: &str) -> Parsed<()> {
         let outer = std::mem::replace(&mut self.frame, Frame::new());
         let parsed = self.item_list();
         let inner = std::mem::replace(&mut self.frame, outer);
@@ -347,7 +315,8 @@ impl Parser<'_> {
         if !matches!(end, End::End) {
             return self.error(format!("unexpected {} in {context}", end.text()));
         }
-        self.add(name, nodes, inner.slots)
+        let slots = inner.slots;
+        self.add(name, Template { nodes, slots })
     }
 
     fn definition(&mut self) -> Parsed<()> {
@@ -356,21 +325,21 @@ impl Parser<'_> {
         let opened = self.definition_name(CONTEXT);
         self.frame = outer;
         let name = opened?;
-        self.inner_template(name, CONTEXT)
+        self.inner_template(name.of(self.input), CONTEXT)
     }
 
-    fn definition_name(&mut self, context: &str) -> Parsed<Str> {
+    fn definition_name(&mut self, context: &str) -> Parsed<Literal> {
         let item = self.next_non_space();
         if !matches!(item.kind, Kind::String | Kind::RawString) {
             return self.unexpected(&item, context);
         }
-        let name = self.unquote(&item)?;
+        let name = self.literal(&item)?;
         self.expect(Kind::RightDelim, context)?;
         Ok(name)
     }
 
     /// Nodes up to `{{end}}` or `{{else}}`.
-    fn item_list(&mut self) -> Parsed<(Box<[Node]>, End)> {
+    fn item_list(&mut self) -> Parsed<(Seq<Node>, End)> {
         self.nesting += 1;
         if self.nesting > MAX_NESTING {
             return self.error("max expression depth exceeded");
@@ -380,12 +349,12 @@ impl Parser<'_> {
         Ok(list)
     }
 
-    fn item_list_inner(&mut self) -> Parsed<(Box<[Node]>, End)> {
+    fn item_list_inner(&mut self) -> Parsed<(Seq<Node>, End)> {
         let from = self.nodes.len();
         while self.peek_non_space().kind != Kind::Eof {
             match self.text_or_action()? {
                 Piece::Node(node) => self.nodes.push(node),
-                Piece::End(end) => return Ok((taken(&mut self.nodes, from), end)),
+                Piece::End(end) => return Ok((self.parts.add(self.nodes.drain(from..)), end)),
             }
         }
         self.error("unexpected EOF")
@@ -394,7 +363,7 @@ impl Parser<'_> {
     fn text_or_action(&mut self) -> Parsed<Piece> {
         let item = self.next_non_space();
         match item.kind {
-            Kind::Text => Ok(Piece::Node(Node::Text(Span::new(item.pos, item.end)))),
+            Kind::Text => Ok(Piece::Node(Node::Text(item.span()))),
             Kind::LeftDelim => {
                 self.frame.action_line = item.line;
                 let piece = self.action();
@@ -411,8 +380,8 @@ impl Parser<'_> {
         let item = self.next_non_space();
         let node = match item.kind {
             Kind::Block => self.block()?,
-            Kind::Break => self.leave("{{break}}", Node::Break(pos32(item.pos)))?,
-            Kind::Continue => self.leave("{{continue}}", Node::Continue(pos32(item.pos)))?,
+            Kind::Break => self.leave("{{break}}", Node::Break(item.pos))?,
+            Kind::Continue => self.leave("{{continue}}", Node::Continue(item.pos))?,
             Kind::Else => {
                 let next = self.peek_non_space();
                 if !matches!(next.kind, Kind::If | Kind::With) {
@@ -466,21 +435,19 @@ impl Parser<'_> {
         let (list, end) = self.item_list()?;
         self.frame.ranges -= range;
         // To the parser, what the list declares is known in the other branch as well; it has no value there.
-        let names = self.frame.vars.split_off(declared);
-        self.frame
-            .pending
-            .extend(names.into_iter().map(|(name, _)| name));
-        let mut other: Option<Box<[Node]>> = None;
+        let names = self.frame.vars.drain(declared..);
+        self.frame.pending.extend(names.map(|(name, _)| name));
+        let mut other = None;
         if matches!(end, End::Else) {
             let next = self.peek().kind;
             if context == "if" && next == Kind::If {
                 self.next();
                 let node = self.chained("if")?;
-                other = Some(Box::new([Node::If(Box::new(node))]));
+                other = Some(self.parts.add([Node::If(Box::new(node))]));
             } else if context == "with" && next == Kind::With {
                 self.next();
                 let node = self.chained("with")?;
-                other = Some(Box::new([Node::With(Box::new(node))]));
+                other = Some(self.parts.add([Node::With(Box::new(node))]));
             } else {
                 let (list, end) = self.item_list()?;
                 if !matches!(end, End::End) {
@@ -508,10 +475,10 @@ impl Parser<'_> {
         let item = self.next_non_space();
         let name = self.template_name(&item, CONTEXT)?;
         let pipe = self.pipeline(CONTEXT, Kind::RightDelim)?;
-        self.inner_template(name.clone(), CONTEXT)?;
+        self.inner_template(name.of(self.input), CONTEXT)?;
         Ok(Node::Template(Box::new(Invoke {
-            pos: pos32(item.pos),
-            name,
+            pos: item.pos,
+            name: LiteralId::new(&mut self.parts, name),
             pipe: Some(pipe),
         })))
     }
@@ -526,15 +493,15 @@ impl Parser<'_> {
             pipe = Some(self.pipeline(CONTEXT, Kind::RightDelim)?);
         }
         Ok(Node::Template(Box::new(Invoke {
-            pos: pos32(item.pos),
-            name,
+            pos: item.pos,
+            name: LiteralId::new(&mut self.parts, name),
             pipe,
         })))
     }
 
-    fn template_name(&mut self, item: &Item, context: &str) -> Parsed<Str> {
+    fn template_name(&mut self, item: &Item, context: &str) -> Parsed<Literal> {
         match item.kind {
-            Kind::String | Kind::RawString => self.unquote(item),
+            Kind::String | Kind::RawString => self.literal(item),
             _ => self.unexpected(item, context),
         }
     }
@@ -542,13 +509,13 @@ impl Parser<'_> {
     fn pipeline(&mut self, context: &str, end: Kind) -> Parsed<Pipe> {
         let first = self.peek_non_space();
         let mut pipe = Pipe {
-            pos: pos32(first.pos),
+            pos: first.pos,
             assign: false,
-            decl: Box::default(),
-            cmds: SmallVec::new(),
+            decl: Seq::default(),
+            cmds: Seq::default(),
         };
         let names = self.declarations(context, &mut pipe)?;
-        self.frame.pending.extend(names.iter().cloned());
+        self.frame.pending.extend_from_slice(&names);
         self.commands(context, end, &mut pipe)?;
         self.check_pipeline(&pipe, context)?;
         let known = self.frame.pending.len() - names.len();
@@ -556,18 +523,18 @@ impl Parser<'_> {
         if names.is_empty() {
             return Ok(pipe);
         }
-        let mut declared = Vec::with_capacity(names.len());
-        for name in names {
+        let frame = &mut self.frame;
+        let declared = names.into_iter().map(|name| {
             let slot = if pipe.assign {
-                let slot = self.frame.find(&name).and_then(|(_, slot)| *slot);
-                self.frame.vars.push((name.clone(), slot));
+                let slot = frame.find(name, self.input).flatten();
+                frame.vars.push((name, slot));
                 slot
             } else {
-                Some(self.frame.declare(name.clone()))
+                Some(frame.declare(name))
             };
-            declared.push(Decl { name, slot });
-        }
-        pipe.decl = declared.into_boxed_slice();
+            Decl { name, slot }
+        });
+        pipe.decl = self.parts.add(declared);
         Ok(pipe)
     }
 
@@ -576,7 +543,7 @@ impl Parser<'_> {
         loop {
             let item = self.next_non_space();
             if item.kind == end {
-                pipe.cmds = taken(&mut self.commands, from);
+                pipe.cmds = self.parts.add(self.commands.drain(from..));
                 return Ok(());
             }
             match item.kind {
@@ -602,9 +569,9 @@ impl Parser<'_> {
     }
 
     /// The variables a pipeline starts with.
-    fn declarations(&mut self, context: &str, pipe: &mut Pipe) -> Parsed<Vec<Str>> {
+    fn declarations(&mut self, context: &str, pipe: &mut Pipe) -> Parsed<SmallVec<[Span; 2]>> {
         // Where several variables stand, only the last sign tells whether they are declared or assigned.
-        let mut names: Vec<Str> = Vec::new();
+        let mut names = SmallVec::new();
         loop {
             let variable = self.peek_non_space();
             if variable.kind != Kind::Variable {
@@ -616,12 +583,12 @@ impl Parser<'_> {
             if matches!(next.kind, Kind::Assign | Kind::Declare) {
                 pipe.assign = next.kind == Kind::Assign;
                 self.next_non_space();
-                names.push(self.bytes(&variable));
+                names.push(variable.span());
                 break;
             }
             if next.kind == Kind::Char && next.bytes(self.input) == b"," {
                 self.next_non_space();
-                names.push(self.bytes(&variable));
+                names.push(variable.span());
                 if context == "range" && names.len() < 2 {
                     match self.peek_non_space().kind {
                         Kind::Variable | Kind::RightDelim | Kind::RightParen => continue,
@@ -644,15 +611,15 @@ impl Parser<'_> {
         if pipe.cmds.is_empty() {
             return self.error(format!("missing value for {context}"));
         }
-        for (at, command) in pipe.cmds.iter().enumerate().skip(1) {
-            if let Some(first) = command.args.first()
+        for (at, command) in self.parts.list(pipe.cmds).iter().enumerate().skip(1) {
+            if let Some(first) = self.parts.list(command.args).first()
                 && matches!(
                     first.kind,
                     ExprKind::Bool(_)
                         | ExprKind::Dot
                         | ExprKind::Nil
                         | ExprKind::Number(_)
-                        | ExprKind::String { .. }
+                        | ExprKind::String(_)
                 )
             {
                 return self.error(format!(
@@ -665,7 +632,7 @@ impl Parser<'_> {
     }
 
     fn command(&mut self) -> Parsed<Command> {
-        let pos = pos32(self.peek_non_space().pos);
+        let pos = self.peek_non_space().pos;
         let from = self.operands.len();
         loop {
             self.peek_non_space();
@@ -684,7 +651,7 @@ impl Parser<'_> {
         if self.operands.len() == from {
             return self.error("empty command");
         }
-        let args = taken(&mut self.operands, from);
+        let args = self.parts.add(self.operands.drain(from..));
         Ok(Command { pos, args })
     }
 
@@ -696,35 +663,36 @@ impl Parser<'_> {
         if next.kind != Kind::Field {
             return Ok(Some(term));
         }
-        let pos = pos32(next.pos);
-        let mut fields = Vec::new();
+        let mut fields = Seq::default();
         while self.peek().kind == Kind::Field {
             let item = self.next();
-            fields.push(self.field_name(&item));
+            fields = fields.and(self.field_name(&item));
         }
         let kind = match term.kind {
-            ExprKind::Field(names) => {
-                let mut names = names.into_vec();
-                names.append(&mut fields);
-                ExprKind::Field(names.into_boxed_slice())
-            }
+            // Its names were the last ones.
+            ExprKind::Field(names) => ExprKind::Field(names.and(fields)),
             ExprKind::Variable(mut variable) => {
-                variable.fields = fields.into_boxed_slice();
+                variable.fields = fields;
                 ExprKind::Variable(variable)
             }
             ExprKind::Bool(_)
-            | ExprKind::String { .. }
+            | ExprKind::String(_)
             | ExprKind::Number(_)
             | ExprKind::Nil
             | ExprKind::Dot => {
-                let mut text = String::new();
-                term.print(self.input, &mut text);
-                let shown = quoted(text.as_bytes());
+                let text = self.input.get(term.pos as usize..next.pos as usize);
+                let shown = quoted(text.unwrap_or_default());
                 return self.error(format!("unexpected . after term {shown}"));
             }
-            _ => ExprKind::Chain(Box::new((term, fields.into_boxed_slice()))),
+            _ => ExprKind::Chain(Box::new((term, fields))),
         };
+        let pos = next.pos;
         Ok(Some(Expr { pos, kind }))
+    }
+
+    /// The name of a field, without its dot.
+    fn field_name(&mut self, item: &Item) -> Seq<Span> {
+        self.parts.add([item.span().behind_first()])
     }
 
     fn term(&mut self) -> Parsed<Option<Expr>> {
@@ -732,8 +700,8 @@ impl Parser<'_> {
         let kind = match item.kind {
             Kind::Identifier => {
                 let name = item.bytes(self.input);
-                match self.names.function(name, self.funcs) {
-                    Some(function) => ExprKind::Function(function),
+                match self.functions.find(name) {
+                    Some(function) => ExprKind::Function(function, item.span()),
                     None => {
                         return self.error(format!("function {} not defined", quoted(name)));
                     }
@@ -742,23 +710,29 @@ impl Parser<'_> {
             Kind::Dot => ExprKind::Dot,
             Kind::Nil => ExprKind::Nil,
             Kind::Variable => {
-                let name = self.bytes(&item);
-                let slot = match self.frame.find(&name) {
-                    Some((_, slot)) => *slot,
-                    None if self.frame.pending.contains(&name) => None,
-                    None => return self.error(format!("undefined variable {}", quoted(&name))),
+                let name = item.span();
+                let slot = match self.frame.find(name, self.input) {
+                    Some(slot) => slot,
+                    None if self.frame.is_pending(name, self.input) => None,
+                    None => {
+                        let shown = quoted(name.of(self.input));
+                        return self.error(format!("undefined variable {shown}"));
+                    }
                 };
                 ExprKind::Variable(Box::new(Variable {
                     name,
                     slot,
-                    fields: Box::default(),
+                    fields: Seq::default(),
                 }))
             }
-            Kind::Field => ExprKind::Field(Box::new([self.field_name(&item)])),
+            Kind::Field => ExprKind::Field(self.field_name(&item)),
             Kind::Bool => ExprKind::Bool(item.bytes(self.input) == b"true"),
             Kind::CharConstant | Kind::Complex | Kind::Number => {
                 match number_of(item.bytes(self.input), item.kind) {
-                    Ok(number) => ExprKind::Number(Box::new(number)),
+                    Ok(number) => ExprKind::Number(Box::new(Number {
+                        text: item.span(),
+                        ..number
+                    })),
                     Err(words) => return self.error(words),
                 }
             }
@@ -777,11 +751,8 @@ impl Parser<'_> {
                 }));
             }
             Kind::String | Kind::RawString => {
-                let text = self.unquote(&item)?;
-                ExprKind::String {
-                    width: pos32(item.end - item.pos),
-                    value: text,
-                }
+                let literal = self.literal(&item)?;
+                ExprKind::String(LiteralId::new(&mut self.parts, literal))
             }
             _ => {
                 self.backup();
@@ -789,21 +760,15 @@ impl Parser<'_> {
             }
         };
         Ok(Some(Expr {
-            pos: pos32(item.pos),
+            pos: item.pos,
             kind,
         }))
     }
 }
 
-/// Every type a number constant can be; or Go's words for what is wrong with it.
+/// Every type a number constant can be, without its text; or Go's words for what is wrong with it.
 fn number_of(text: &[u8], kind: Kind) -> Result<Number, String> {
-    let mut number = Number {
-        text: Str::new(text),
-        int: None,
-        uint: None,
-        float: None,
-        complex: None,
-    };
+    let mut number = Number::default();
     if kind == Kind::CharConstant {
         let code = number::char_constant(text)?;
         number.int = Some(i64::from(code));

@@ -7,10 +7,10 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::ambient::Ambient;
-use crate::ast::Tree;
+use crate::ast::{File, Tree};
 use crate::error::TemplateError;
 use crate::exec;
-use crate::func::{Cx, FuncMap};
+use crate::func::{Cx, FuncMap, Functions};
 use crate::parse;
 use crate::text::{Str, live_bytes};
 use crate::value::Value;
@@ -59,11 +59,9 @@ impl Default for Limits {
 #[derive(Clone, Debug)]
 pub struct TemplateSet {
     name: Rc<str>,
-    funcs: Rc<FuncMap>,
+    functions: Rc<Functions>,
     missing_key: MissingKey,
     layer: Rc<Layer>,
-    /// Names in this set's own templates.
-    names: Rc<RefCell<parse::Names>>,
 }
 
 /// Templates on top of others.
@@ -79,10 +77,9 @@ impl TemplateSet {
     pub fn new(name: &str, funcs: FuncMap) -> Self {
         Self {
             name: Rc::from(name),
-            funcs: Rc::new(funcs),
+            functions: Rc::new(Functions::new(&funcs)),
             missing_key: MissingKey::default(),
             layer: Rc::default(),
-            names: Rc::default(),
         }
     }
 
@@ -99,13 +96,12 @@ impl TemplateSet {
     pub fn child(&self) -> Self {
         Self {
             name: Rc::clone(&self.name),
-            funcs: Rc::clone(&self.funcs),
+            functions: Rc::clone(&self.functions),
             missing_key: self.missing_key,
             layer: Rc::new(Layer {
                 own: HashMap::new(),
                 below: Some(Rc::clone(&self.layer)),
             }),
-            names: Rc::default(),
         }
     }
 
@@ -130,18 +126,30 @@ impl TemplateSet {
         file: &str,
         text: &Str,
     ) -> Result<Option<Rc<Tree>>, Box<TemplateError>> {
-        let trees = parse::parse(file, text, &self.funcs, &mut self.names.borrow_mut())?;
+        let templates = parse::parse(file, text, &self.functions.names)?;
+        Ok(self.add(file, text, templates))
+    }
+
+    /// Adds the templates of a file, and gives that of the file itself.
+    fn add(&mut self, file: &str, text: &Str, templates: parse::Templates) -> Option<Rc<Tree>> {
+        let shared = Rc::new(File::new(file, text, templates.parts));
         let mut main = None;
-        for (name, tree) in trees {
-            if name.as_bytes() == file.as_bytes() {
+        for (name, template) in templates.all {
+            let tree = Rc::new(Tree::new(&shared, &name, template));
+            if *name == *file.as_bytes() {
                 main = Some(Rc::clone(&tree));
             }
             if tree.is_empty() && self.find(&name).is_some() {
                 continue;
             }
-            Rc::make_mut(&mut self.layer).own.insert(name, tree);
+            let own = &mut Rc::make_mut(&mut self.layer).own;
+            own.insert(tree.name.clone(), tree);
         }
-        Ok(main)
+        main
+    }
+
+    pub(crate) fn functions(&self) -> &Functions {
+        &self.functions
     }
 
     pub(crate) fn find(&self, name: &[u8]) -> Option<&Tree> {

@@ -673,11 +673,11 @@ impl Value {
     }
 
     /// The method of a named list or map, or of an object.
-    pub(crate) fn method(&self, name: &Str) -> Option<&'static MethodDef> {
+    pub(crate) fn method(&self, name: &[u8]) -> Option<&'static MethodDef> {
         match self {
             Self::Map(map) => map.named?.method(name),
             Self::List(list) => list.named?.method(name),
-            Self::Object(object) => object.method(name.as_utf8()?),
+            Self::Object(object) => object.method(std::str::from_utf8(name).ok()?),
             _ => None,
         }
     }

@@ -9,6 +9,8 @@ mod split;
 
 use std::collections::BTreeMap;
 
+use kzero_gotmpl::parallel::try_map;
+
 use crate::render::Rendered;
 use head::Head;
 pub use order::{INSTALL_ORDER, UNINSTALL_ORDER, order};
@@ -167,26 +169,26 @@ pub fn take_notes(rendered: &mut Rendered, chart: &str, all: bool) -> String {
 ///
 /// The first document, by path, that does not read.
 pub fn sort(files: &BTreeMap<String, Vec<u8>>) -> Result<Manifests, ManifestError> {
-    let mut found = Manifests::default();
+    let mut texts = Vec::new();
     for (path, content) in files {
         let name = path.rsplit('/').next().unwrap_or(path);
         if name.starts_with('_') {
             continue;
         }
-        let failed = |message| ManifestError {
-            path: path.clone(),
-            message,
-        };
-        let Ok(text) = std::str::from_utf8(content) else {
-            // Documents must be Unicode; what the reader says of the whole says it of them.
-            Head::read(content).map_err(failed)?;
-            continue;
-        };
-        if text.trim().is_empty() {
-            continue;
+        match std::str::from_utf8(content) {
+            Ok(text) if text.trim().is_empty() => {}
+            Ok(text) => texts.extend(
+                split(text)
+                    .into_iter()
+                    .map(|text| Text::Document(path, text)),
+            ),
+            Err(_) => texts.push(Text::Broken(path, content)),
         }
-        for document in split(text) {
-            let head = Head::read(document.as_bytes()).map_err(failed)?;
+    }
+    let heads = try_map(&texts, |text| text.bytes().len(), Text::head)?;
+    let mut found = Manifests::default();
+    for (text, head) in texts.into_iter().zip(heads) {
+        if let Text::Document(path, document) = text {
             found.add(path, document, head);
         }
     }
@@ -197,6 +199,30 @@ pub fn sort(files: &BTreeMap<String, Vec<u8>>) -> Result<Manifests, ManifestErro
         .hooks
         .sort_by(|a, b| order(&a.kind, &b.kind, INSTALL_ORDER));
     Ok(found)
+}
+
+/// What has a head to be read.
+enum Text<'f> {
+    Document(&'f str, &'f str),
+    /// A file that is no Unicode, which its documents must be: what the reader says of the whole says it of them.
+    Broken(&'f str, &'f [u8]),
+}
+
+impl Text<'_> {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Document(_, text) => text.as_bytes(),
+            Self::Broken(_, bytes) => bytes,
+        }
+    }
+
+    fn head(&self) -> Result<Head, ManifestError> {
+        let (Self::Document(path, _) | Self::Broken(path, _)) = self;
+        Head::read(self.bytes()).map_err(|message| ManifestError {
+            path: (*path).to_owned(),
+            message,
+        })
+    }
 }
 
 impl Manifests {

@@ -2,6 +2,7 @@
 //!
 //! Duty: how a function says what it takes, the tables they stand in, and what they may ask of the rendering they run in.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
@@ -300,37 +301,44 @@ impl FuncMap {
 pub(crate) struct FunctionId(u32);
 
 /// The names of functions: all the parser needs to know of them.
-#[derive(Debug)]
-pub(crate) struct FunctionNames(HashMap<Box<[u8]>, FunctionId>);
+#[derive(Debug, Default)]
+pub(crate) struct FunctionNames(HashMap<Cow<'static, str>, FunctionId>);
 
 impl FunctionNames {
     pub(crate) fn find(&self, name: &[u8]) -> Option<FunctionId> {
+        let name = std::str::from_utf8(name).ok()?;
         self.0.get(name).copied()
     }
 }
 
 /// The functions of a set of templates, found once for all its files.
+#[derive(Default)]
 pub(crate) struct Functions {
     pub(crate) names: FunctionNames,
     all: Vec<Function>,
 }
 
 impl Functions {
-    pub(crate) fn new(map: &FuncMap) -> Self {
-        let (names, all) = map
-            .names()
-            .into_iter()
-            .filter_map(|name| {
-                let function = map.resolve(name.as_bytes())?;
-                Some((name.into_bytes().into_boxed_slice(), function))
-            })
-            .enumerate()
-            .map(|(at, (name, function))| ((name, FunctionId(pos32(at))), function))
-            .unzip();
-        Self {
-            names: FunctionNames(names),
-            all,
+    pub(crate) fn new(map: FuncMap) -> Self {
+        let mut functions = Self::default();
+        for &(name, builtin) in Builtin::NAMES {
+            functions.add(Cow::Borrowed(name), Function::Builtin(builtin));
         }
+        for def in map.tables.into_iter().flatten() {
+            if !map.removed.contains(&def.name) {
+                functions.add(Cow::Borrowed(def.name), Function::Table(def));
+            }
+        }
+        for (name, host) in map.host {
+            functions.add(Cow::Owned(name), Function::Host(host));
+        }
+        functions
+    }
+
+    /// Adds a function, which hides an earlier one of its name.
+    fn add(&mut self, name: Cow<'static, str>, function: Function) {
+        self.names.0.insert(name, FunctionId(pos32(self.all.len())));
+        self.all.push(function);
     }
 
     /// The function of an id that these names gave.

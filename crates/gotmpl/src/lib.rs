@@ -33,6 +33,7 @@ mod gotime;
 mod json;
 mod lex;
 mod number;
+pub mod parallel;
 mod parse;
 pub mod semver;
 mod sprig;

@@ -314,11 +314,12 @@ impl<'c> Prepared<'c> {
         dots.collect(ROOT, None, &self.values, &mut templates);
         let mut order: Vec<&String> = templates.keys().collect();
         order.sort_by_key(|path| std::cmp::Reverse((path.matches('/').count(), *path)));
-        for &path in &order {
-            let text = templates[path].file.data.clone();
-            set.parse(path, text)
-                .map_err(|error| not_parsed(path, &error))?;
-        }
+        let texts: Vec<(&str, Str)> = order
+            .iter()
+            .map(|path| (path.as_str(), templates[*path].file.data.clone()))
+            .collect();
+        set.parse_all(&texts)
+            .map_err(|(path, error)| not_parsed(path, &error))?;
         let rendering = Rendering::new(ambient, &options.limits);
         let mut rendered = Rendered::default();
         let mut size = 0;

@@ -75,6 +75,8 @@ pub(crate) enum Target {
     Any,
     /// Whatever is there, with whole numbers as they are.
     Exact,
+    /// Nothing: what is there need only be right.
+    Nothing,
     /// A text.
     Text,
     /// A list of such items.
@@ -95,8 +97,9 @@ impl Target {
                 let exact = fields.iter().find(|(name, _)| *name == key);
                 let found =
                     exact.or_else(|| fields.iter().find(|(name, _)| folded(name) == folded(key)));
-                found.map_or(&Self::Any, |(_, target)| target)
+                found.map_or(&Self::Nothing, |(_, target)| target)
             }
+            Self::Nothing => self,
             _ => &Self::Any,
         }
     }
@@ -104,7 +107,7 @@ impl Target {
     fn of_item(&'static self) -> &'static Self {
         match self {
             Self::List(item) => item,
-            Self::Exact => self,
+            Self::Exact | Self::Nothing => self,
             _ => &Self::Any,
         }
     }
@@ -331,6 +334,14 @@ impl<'r> Values<'r> {
         node: &'r Node<'r>,
         target: &'static Target,
     ) -> Result<(Value, Option<Late<'r>>), DecodeError> {
+        if matches!(target, Target::Nothing) {
+            let (budget, depth) = (self.budget, self.depth);
+            if self.is_simple(node)? {
+                return Ok((Value::Null, None));
+            }
+            (self.budget, self.depth) = (budget, depth);
+            return self.value(node, &Target::Any);
+        }
         self.enter()?;
         let found = match node {
             Node::Scalar { tag, text, plain } => {
@@ -366,6 +377,45 @@ impl<'r> Values<'r> {
         };
         self.leave();
         Ok(found)
+    }
+
+    /// Whether a node is nothing but lists, mappings and scalars of which a glance tells that JSON can carry them. Most
+    /// are; they count as much as if their values were made.
+    fn is_simple(&mut self, node: &'r Node<'r>) -> Result<bool, DecodeError> {
+        self.enter()?;
+        let simple = match node {
+            Node::Scalar { text, plain, .. } => {
+                self.copy(text)?;
+                let is_finite = || match resolve(text) {
+                    Resolved::Float(value) => value.is_finite(),
+                    _ => true,
+                };
+                is_untagged(node) && (!plain || is_finite())
+            }
+            Node::Sequence(items) => {
+                for item in items {
+                    if !self.is_simple(item)? {
+                        return Ok(false);
+                    }
+                }
+                true
+            }
+            Node::Mapping(entries) => {
+                for (key, item) in entries {
+                    let Some(text) = simple_key(key) else {
+                        return Ok(false);
+                    };
+                    self.copy(text)?;
+                    if !self.is_simple(item)? {
+                        return Ok(false);
+                    }
+                }
+                true
+            }
+            Node::Anchored(_) | Node::Alias(..) => false,
+        };
+        self.leave();
+        Ok(simple)
     }
 
     /// Counts a node, and one level until [`Self::leave`]. Aliases nest deeper than the text does.
@@ -615,6 +665,20 @@ impl<'r> Values<'r> {
 enum Key {
     Text(String),
     Unsupported { kind: &'static str, shown: Shown },
+}
+
+fn is_untagged(node: &Node<'_>) -> bool {
+    matches!(node, Node::Scalar { tag: None, .. })
+}
+
+/// The text of a key that is a text and no merge.
+fn simple_key<'n>(key: &'n Node<'_>) -> Option<&'n str> {
+    let Node::Scalar { text, plain, .. } = key else {
+        return None;
+    };
+    let is_text = || matches!(resolve(text), Resolved::String | Resolved::Timestamp);
+    let simple = is_untagged(key) && (!plain || (text != "<<" && is_text()));
+    simple.then_some(text)
 }
 
 const MERGE_TAG: &str = "tag:yaml.org,2002:merge";

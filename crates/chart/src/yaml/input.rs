@@ -36,7 +36,13 @@ impl<'a> Input<'a> {
 
 /// UTF-8.
 fn narrow(bytes: &[u8]) -> Input<'_> {
-    let valid = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    let valid = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
+            std::str::from_utf8(valid).unwrap_or_default()
+        }
+    };
     let (bad, failure) = match forbidden(valid.as_bytes()) {
         Some(at) => (at, Some(CONTROL)),
         None if valid.len() < bytes.len() => (valid.len(), Some(fault(&bytes[valid.len()..]))),
@@ -75,19 +81,34 @@ fn narrow(bytes: &[u8]) -> Input<'_> {
 
 /// The first character that may not stand, by its place.
 fn forbidden(bytes: &[u8]) -> Option<usize> {
+    /// Bytes looked at together.
+    const BLOCK: usize = 64;
+    let plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r');
+    let mut from = 0;
+    for block in bytes.chunks(BLOCK) {
+        // Most blocks are plain; told without branches, so that many bytes take one step.
+        if !block.iter().fold(true, |all, byte| all & plain(byte))
+            && let Some(at) = forbidden_from(bytes, from, from + block.len())
+        {
+            return Some(at);
+        }
+        from += block.len();
+    }
+    None
+}
+
+/// The first of these that begins a character that may not stand.
+fn forbidden_from(bytes: &[u8], from: usize, to: usize) -> Option<usize> {
     let byte = |at: usize| bytes.get(at).copied().unwrap_or_default();
-    bytes
-        .iter()
-        .enumerate()
-        .position(|(at, first)| match first {
-            b' '..=b'~' | b'\t' | b'\n' | b'\r' => false,
-            0x00..=0x1F | 0x7F => true,
-            // U+0080 to U+009F but for NEL.
-            0xC2 => byte(at + 1) < 0xA0 && byte(at + 1) != 0x85,
-            // U+FFFE and U+FFFF.
-            0xEF => byte(at + 1) == 0xBF && byte(at + 2) >= 0xBE,
-            _ => false,
-        })
+    (from..to).find(|&at| match byte(at) {
+        b' '..=b'~' | b'\t' | b'\n' | b'\r' => false,
+        0x00..=0x1F | 0x7F => true,
+        // U+0080 to U+009F but for NEL.
+        0xC2 => byte(at + 1) < 0xA0 && byte(at + 1) != 0x85,
+        // U+FFFE and U+FFFF.
+        0xEF => byte(at + 1) == 0xBF && byte(at + 2) >= 0xBE,
+        _ => false,
+    })
 }
 
 /// The same for one character.

@@ -12,7 +12,7 @@ use kzero_gotmpl::Still;
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args_os().nth(1).map(PathBuf::from);
     let path = path.ok_or("which chart? give its folder or archive")?;
-    let chart = load::path(&path)?;
+    let chart = load::path_to_render(&path)?;
     let prepared = Prepared::new(&chart, &serde_json::Map::new())?;
     let release = Release::install("example", "default");
     // A clock that stands still and keys that repeat: a program for people passes its own ambient.

@@ -19,6 +19,7 @@ use crate::fields::read;
 use crate::limits::Budget;
 use crate::metadata::{Lock, Metadata};
 use crate::yaml::{Target, decode_for};
+use dir::Reading;
 
 /// A chart that cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -119,10 +120,25 @@ impl Chart {
 ///
 /// As [`dir`] and [`archive`], and a path that cannot be read.
 pub fn path(path: &Path) -> Result<Chart, LoadError> {
+    path_with(path, Reading::Now)
+}
+
+/// The same for a chart that is to be rendered: of a folder, large files that only templates may ask for are read when
+/// they are looked at, as CRDs mostly are not. Those that cannot be read then are an error of the rendering;
+/// [`Str::failure`] tells of them.
+///
+/// # Errors
+///
+/// As [`path`].
+pub fn path_to_render(path: &Path) -> Result<Chart, LoadError> {
+    path_with(path, Reading::Deferred)
+}
+
+fn path_with(path: &Path, reading: Reading) -> Result<Chart, LoadError> {
     let found = std::fs::metadata(path)
         .map_err(|error| LoadError::new(format!("stat {}: {}", path.display(), words(&error))))?;
     if found.is_dir() {
-        dir(path)
+        dir_with(path, reading)
     } else {
         archive(path)
     }
@@ -136,8 +152,12 @@ pub fn path(path: &Path) -> Result<Chart, LoadError> {
 /// A broken `.helmignore`; files that are too large, no plain files, or cannot be read; what [`files`]
 /// refuses; more than there may be.
 pub fn dir(path: &Path) -> Result<Chart, LoadError> {
+    dir_with(path, Reading::Now)
+}
+
+fn dir_with(path: &Path, reading: Reading) -> Result<Chart, LoadError> {
     let mut budget = Budget::new();
-    let (files, mut warnings) = dir::read(path, &mut budget)?;
+    let (files, mut warnings) = dir::read(path, reading, &mut budget)?;
     let mut chart = build(files, &mut budget)?;
     warnings.append(&mut chart.warnings);
     chart.warnings = warnings;
@@ -192,11 +212,24 @@ pub fn files(files: Vec<File>) -> Result<Chart, LoadError> {
 const MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A text without a byte order mark.
-fn unmarked(data: Str) -> Str {
-    match data.strip_prefix(MARK) {
-        Some(rest) => Str::new(rest),
-        None => data,
+fn unmarked(mut data: Vec<u8>) -> Vec<u8> {
+    if data.starts_with(MARK) {
+        data.drain(..MARK.len());
     }
+    data
+}
+
+/// Whether a file of this name in a chart is read while the chart is put together.
+fn is_read_by_loader(name: &str) -> bool {
+    matches!(
+        name,
+        "Chart.yaml"
+            | "Chart.lock"
+            | "values.yaml"
+            | "values.schema.json"
+            | "requirements.yaml"
+            | "requirements.lock"
+    )
 }
 
 /// What follows the last dot of the last name of a path, with the dot.

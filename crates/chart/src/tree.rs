@@ -104,6 +104,11 @@ impl<'c> Tree<'c> {
         self.import(ROOT, warnings)
     }
 
+    /// All charts, whether they are switched on or not.
+    pub(crate) fn charts(&self) -> impl Iterator<Item = &'c Chart> {
+        self.nodes.iter().map(|node| node.chart)
+    }
+
     fn node(&self, id: Id) -> &Node<'c> {
         &self.nodes[id.0]
     }

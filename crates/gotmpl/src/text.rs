@@ -3,7 +3,7 @@
 //! Duty: [`Str`], and the count of bytes that are alive, which bounds what one rendering may hold.
 
 use std::borrow::Borrow;
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::fmt;
 use std::ops::Deref;
 use std::rc::Rc;
@@ -35,58 +35,132 @@ pub(crate) fn release(bytes: usize) {
 ///
 /// Go strings are bytes that are usually UTF-8: cutting one in the middle of a character, or decoding base64 text,
 /// makes others. Copying is counting a reference.
-pub struct Str(Rc<[u8]>);
+pub struct Str(Storage);
+
+/// Where the bytes are. Short ones lie beside their count of references; long ones stay where they were made, as copying
+/// them would take longer than following a pointer.
+enum Storage {
+    Short(Rc<[u8]>),
+    Long(Rc<Box<[u8]>>),
+    Deferred(Rc<Deferred>),
+}
+
+/// Bytes that are read when they are looked at.
+struct Deferred {
+    /// How many bytes are counted for it.
+    length: usize,
+    bytes: OnceCell<Result<Vec<u8>, String>>,
+    read: Cell<Option<Box<Read>>>,
+}
+
+type Read = dyn FnOnce() -> Result<Vec<u8>, String>;
+
+impl Deferred {
+    fn bytes(&self) -> &[u8] {
+        let read = || {
+            self.read
+                .take()
+                .map_or_else(|| Ok(Vec::new()), |read| read())
+        };
+        self.bytes.get_or_init(read).as_deref().unwrap_or_default()
+    }
+}
+
+/// From how many bytes on a vector becomes a string without being copied.
+const LONG: usize = 4096;
 
 impl Str {
     /// A string with these bytes.
     #[must_use]
     pub fn new(bytes: &[u8]) -> Self {
         charge(bytes.len() + STR_OVERHEAD);
-        Self(Rc::from(bytes))
+        Self(Storage::Short(Rc::from(bytes)))
     }
 
-    /// A string of so many bytes that `fill` writes in place, which spares large ones a copy. They are zeros before.
-    ///
-    /// # Errors
-    /// Those of `fill`.
-    pub fn build<E>(len: usize, fill: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<Self, E> {
-        let mut bytes: Rc<[u8]> = std::iter::repeat_n(0, len).collect();
-        if let Some(bytes) = Rc::get_mut(&mut bytes) {
-            fill(bytes)?;
+    /// A string of about this length whose bytes `read` gives as soon as they are looked at, and never if they are not.
+    /// Where it fails there are none, and [`failure`](Self::failure) tells why.
+    #[must_use]
+    pub fn deferred(
+        length: usize,
+        read: impl FnOnce() -> Result<Vec<u8>, String> + 'static,
+    ) -> Self {
+        charge(length + STR_OVERHEAD);
+        Self(Storage::Deferred(Rc::new(Deferred {
+            length,
+            bytes: OnceCell::new(),
+            read: Cell::new(Some(Box::new(read))),
+        })))
+    }
+
+    /// Why the bytes of a deferred string could not be read, once they were looked at.
+    #[must_use]
+    pub fn failure(&self) -> Option<&str> {
+        match &self.0 {
+            Storage::Deferred(deferred) => match deferred.bytes.get() {
+                Some(Err(error)) => Some(error),
+                _ => None,
+            },
+            _ => None,
         }
-        charge(len + STR_OVERHEAD);
-        Ok(Self(bytes))
     }
 
     /// The bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+        match &self.0 {
+            Storage::Short(bytes) => bytes,
+            Storage::Long(bytes) => bytes,
+            Storage::Deferred(deferred) => deferred.bytes(),
+        }
+    }
+
+    /// Whether both are the same storage.
+    fn is_same(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Storage::Short(one), Storage::Short(two)) => Rc::ptr_eq(one, two),
+            (Storage::Long(one), Storage::Long(two)) => Rc::ptr_eq(one, two),
+            (Storage::Deferred(one), Storage::Deferred(two)) => Rc::ptr_eq(one, two),
+            _ => false,
+        }
+    }
+
+    /// Bytes that go with this string, as it is the last one of them.
+    fn last(&self) -> Option<usize> {
+        let (holders, length) = match &self.0 {
+            Storage::Short(bytes) => (Rc::strong_count(bytes), bytes.len()),
+            Storage::Long(bytes) => (Rc::strong_count(bytes), bytes.len()),
+            Storage::Deferred(deferred) => (Rc::strong_count(deferred), deferred.length),
+        };
+        (holders == 1).then_some(length)
     }
 
     /// The text, with U+FFFD where the bytes are not UTF-8.
     #[must_use]
     pub fn to_text(&self) -> std::borrow::Cow<'_, str> {
-        String::from_utf8_lossy(&self.0)
+        String::from_utf8_lossy(self)
     }
 
     /// The text, if the bytes are UTF-8.
     #[must_use]
     pub fn as_utf8(&self) -> Option<&str> {
-        std::str::from_utf8(&self.0).ok()
+        std::str::from_utf8(self).ok()
     }
 }
 
 impl Clone for Str {
     fn clone(&self) -> Self {
-        Self(Rc::clone(&self.0))
+        Self(match &self.0 {
+            Storage::Short(bytes) => Storage::Short(Rc::clone(bytes)),
+            Storage::Long(bytes) => Storage::Long(Rc::clone(bytes)),
+            Storage::Deferred(deferred) => Storage::Deferred(Rc::clone(deferred)),
+        })
     }
 }
 
 impl Drop for Str {
     fn drop(&mut self) {
-        if Rc::strong_count(&self.0) == 1 {
-            release(self.0.len() + STR_OVERHEAD);
+        if let Some(length) = self.last() {
+            release(length + STR_OVERHEAD);
         }
     }
 }
@@ -101,25 +175,25 @@ impl Deref for Str {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.0
+        self.as_bytes()
     }
 }
 
 impl Borrow<[u8]> for Str {
     fn borrow(&self) -> &[u8] {
-        &self.0
+        self.as_bytes()
     }
 }
 
 impl AsRef<[u8]> for Str {
     fn as_ref(&self) -> &[u8] {
-        &self.0
+        self.as_bytes()
     }
 }
 
 impl PartialEq for Str {
     fn eq(&self, other: &Self) -> bool {
-        Rc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+        self.is_same(other) || self.as_bytes() == other.as_bytes()
     }
 }
 
@@ -133,13 +207,13 @@ impl PartialOrd for Str {
 
 impl Ord for Str {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.cmp(&other.0)
+        self.as_bytes().cmp(other.as_bytes())
     }
 }
 
 impl std::hash::Hash for Str {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.0.hash(state);
+        self.as_bytes().hash(state);
     }
 }
 
@@ -175,14 +249,44 @@ impl From<&[u8]> for Str {
 
 impl From<Vec<u8>> for Str {
     fn from(bytes: Vec<u8>) -> Self {
+        if bytes.len() < LONG {
+            return Self::new(&bytes);
+        }
         charge(bytes.len() + STR_OVERHEAD);
-        Self(Rc::from(bytes))
+        Self(Storage::Long(Rc::new(bytes.into_boxed_slice())))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Str, live_bytes};
+
+    #[test]
+    fn short_and_long_strings_are_equal_to_those_of_the_same_bytes() {
+        for length in [0, 1, super::LONG - 1, super::LONG, 3 * super::LONG] {
+            let bytes = vec![7; length];
+            let (copied, taken) = (Str::new(&bytes), Str::from(bytes.clone()));
+            assert_eq!(copied, taken);
+            assert_eq!(taken.clone().as_bytes(), bytes);
+            assert_ne!(taken, Str::new(&vec![8; length + 1]));
+        }
+        assert_eq!(size_of::<Str>(), size_of::<&[u8]>());
+    }
+
+    #[test]
+    fn deferred_strings_are_read_once_and_only_if_they_are_looked_at() {
+        let unread = Str::deferred(3, || unreachable!("nobody looked"));
+        drop(unread.clone());
+        let read = Str::deferred(3, || Ok(b"abc".to_vec()));
+        let copy = read.clone();
+        assert_eq!(&*read, b"abc");
+        assert_eq!(copy, Str::from("abc"));
+        assert_eq!(read.failure(), None);
+        let broken = Str::deferred(3, || Err("gone".to_owned()));
+        assert_eq!(broken.failure(), None);
+        assert!(broken.is_empty());
+        assert_eq!(broken.failure(), Some("gone"));
+    }
 
     #[test]
     fn bytes_alive_are_counted_once_per_storage() {

@@ -40,7 +40,9 @@ pub(super) fn run(app: &App, command: &ShowCommand) -> Result<(), String> {
         ShowCommand::Readme(arguments) => (Part::Readme, arguments),
         ShowCommand::Crds(arguments) => (Part::Crds, arguments),
     };
-    let chart = arguments.source.locate(app, &arguments.chart)?;
+    let chart = arguments
+        .source
+        .locate(app, &arguments.chart, kzero_chart::load::path)?;
     let shown = show(&chart.chart, part)?;
     app.output.result(&String::from_utf8_lossy(&shown));
     Ok(())

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kzero_chart::{Chart, load};
+use kzero_chart::Chart;
+use kzero_chart::load::{self, LoadError};
 use kzero_registry::{Access, Client, Console, Located, Login, Settings, Wanted, local};
 
 use super::flags::given;
@@ -183,12 +184,17 @@ impl SourceFlags {
     }
 
     /// Finds a chart, fetches it if it is elsewhere, and loads it; warnings go to stderr. For a chart of this
-    /// machine no server is asked and no runtime started.
+    /// machine no server is asked and no runtime started; `load` loads it.
     ///
     /// # Errors
     ///
     /// Helm's texts, for a chart that is not there, cannot be fetched or cannot be loaded.
-    pub(super) fn locate(&self, app: &App, reference: &str) -> Result<Found, String> {
+    pub(super) fn locate(
+        &self,
+        app: &App,
+        reference: &str,
+        load: fn(&Path) -> Result<Chart, LoadError>,
+    ) -> Result<Found, String> {
         let access = self.access(app)?;
         let settings = settings(app);
         let text = |error: kzero_registry::Error| error.to_string();
@@ -196,7 +202,7 @@ impl SourceFlags {
         let mut place = None;
         let chart = match here.filter(|_| self.repo.is_empty()) {
             Some(path) => {
-                let chart = loaded(&path)?;
+                let chart = load(&path).map_err(|error| error.to_string())?;
                 place = Some(path);
                 chart
             }
@@ -208,7 +214,7 @@ impl SourceFlags {
                     .map_err(text)?;
                 match found {
                     Located::Local(path) => {
-                        let chart = loaded(&path)?;
+                        let chart = load(&path).map_err(|error| error.to_string())?;
                         place = Some(path);
                         chart
                     }

@@ -12,7 +12,7 @@ use kzero_chart::manifest::{self, Hook, HookEvent, Manifest};
 use kzero_chart::render::{
     Capabilities, KubeVersion, Lookup, Options, Prepared, Release, Rendered,
 };
-use kzero_chart::{Chart, schema};
+use kzero_chart::{Chart, load, schema};
 use kzero_gotmpl::semver::is_compatible;
 
 use super::flags::given;
@@ -169,7 +169,9 @@ pub(super) fn run(app: &App, arguments: &TemplateArgs) -> Result<(), String> {
         })
         .transpose()?;
     let (name, reference) = release_name(arguments)?;
-    let found = arguments.source.locate(app, reference)?;
+    let found = arguments
+        .source
+        .locate(app, reference, load::path_to_render)?;
     let values = arguments.values.merge(app)?;
     // The process ends with this command and gives all back at once: freeing values and trees one by one would take a
     // fifth of the time.
@@ -409,9 +411,14 @@ impl Job<'_> {
             written: HashSet::new(),
         });
         let mut text = std::mem::take(&mut shown.text);
+        let sizes = shown.manifests.iter();
+        text.reserve(sizes.map(|m| source_len(&m.path, &m.content)).sum());
         if shown.error.is_none() && output.include_crds {
             for (path, file) in self.prepared.crds() {
                 let content = String::from_utf8_lossy(&file.data);
+                if let Some(error) = file.data.failure() {
+                    return Err(error.to_owned());
+                }
                 match &mut folder {
                     // Helm leaves the release's name out of these paths.
                     Some(folder) => folder.write(self.app, &path, &content, false)?,
@@ -425,7 +432,7 @@ impl Job<'_> {
                 None => source(&mut text, &manifest.path, &manifest.content),
             }
         }
-        let mut all = format!("{}\n", text.trim());
+        let mut hooks = String::from("\n");
         if !output.no_hooks {
             for hook in &shown.hooks {
                 if output.skip_tests && hook.events.contains(&HookEvent::Test) {
@@ -433,20 +440,30 @@ impl Job<'_> {
                 }
                 match &mut folder {
                     Some(folder) => folder.write(self.app, &hook.path, &hook.manifest, true)?,
-                    None => source(&mut all, &hook.path, &hook.manifest),
+                    None => source(&mut hooks, &hook.path, &hook.manifest),
                 }
             }
         }
-        if !output.show_only.is_empty() {
-            all = only(&all, &output.show_only)?;
+        if output.show_only.is_empty() {
+            self.app.output.result(text.trim());
+            self.app.output.result(&hooks);
+        } else {
+            let all = [text.trim(), &hooks].concat();
+            self.app.output.result(&only(&all, &output.show_only)?);
         }
-        self.app.output.result(&all);
         Ok(())
     }
 }
 
+/// How long a document is with its source.
+fn source_len(path: &str, content: &str) -> usize {
+    "---\n# Source: \n\n".len() + path.len() + content.len()
+}
+
 fn source(text: &mut String, path: &str, content: &str) {
-    let _ = writeln!(text, "---\n# Source: {path}\n{content}");
+    for part in ["---\n# Source: ", path, "\n", content, "\n"] {
+        text.push_str(part);
+    }
 }
 
 /// Only the documents from these files, in the order the files are given in.

@@ -6,7 +6,6 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
-use kzero_gotmpl::Str;
 use tar::EntryType;
 
 use super::{File, LoadError, sniff, unmarked, words};
@@ -162,15 +161,20 @@ pub(super) fn read(bytes: &[u8], budget: &mut Budget) -> Result<Vec<File>, LoadE
         let length = usize::try_from(size).map_err(|_| too_large())?;
         // A sparse file may be larger than the archive: it is paid for before it is made.
         budget.content = budget.content.checked_sub(size).ok_or_else(too_large)?;
-        let data = Str::build(length, |buffer| entry.read_exact(buffer))
+        let mut data = Vec::with_capacity(length);
+        entry
+            .read_to_end(&mut data)
             .map_err(|error| broken(&error))?;
+        if data.len() < length {
+            return Err(broken(&io::ErrorKind::UnexpectedEof.into()));
+        }
         remaining -= size;
         if remaining == 0 {
             return Err(too_large());
         }
         files.push(File {
             name: path,
-            data: unmarked(data),
+            data: unmarked(data).into(),
         });
     }
     drop(tar);

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use kzero_gotmpl::Str;
+use kzero_gotmpl::parallel::try_map;
 
 use super::archive::clean;
 use super::{File, LoadError, unmarked, words};
@@ -21,13 +22,36 @@ struct Walk<'b> {
     rules: Rules,
     budget: &'b mut Budget,
     left: u64,
-    files: Vec<File>,
+    found: Vec<Found>,
     warnings: Vec<String>,
 }
+
+/// A file that is to be read.
+struct Found {
+    path: PathBuf,
+    name: String,
+    length: u64,
+}
+
+/// Which files are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// All.
+    Now,
+    /// Large ones that only templates may ask for when they are looked at.
+    Deferred,
+}
+
+/// Shorter files, in bytes, are read sooner than kept open.
+const WORTH_DEFERRING: u64 = 32 * 1024;
+
+/// How many files are kept open at most.
+const MAX_OPEN: usize = 128;
 
 /// The files of a folder in order, and warnings of links.
 pub(super) fn read(
     path: &Path,
+    reading: Reading,
     budget: &mut Budget,
 ) -> Result<(Vec<File>, Vec<String>), LoadError> {
     let top = std::path::absolute(path)
@@ -51,7 +75,7 @@ pub(super) fn read(
         rules,
         budget,
         left: MAX_CHART,
-        files: Vec::new(),
+        found: Vec::new(),
         warnings: Vec::new(),
     };
     let found = std::fs::metadata(&top).map_err(|error| failed("lstat", &top, &error))?;
@@ -62,8 +86,95 @@ pub(super) fn read(
             &std::io::Error::from(std::io::ErrorKind::NotADirectory),
         ));
     }
-    walk.folder(&top, 0)?;
-    Ok((walk.files, walk.warnings))
+    let walked = walk.folder(&top, 0);
+    // What stopped the walk comes after what is wrong with the files before it.
+    let files = read_all(walk.found, reading)?;
+    walked?;
+    Ok((files, walk.warnings))
+}
+
+/// Reads files, several at once where they are large.
+fn read_all(found: Vec<Found>, reading: Reading) -> Result<Vec<File>, LoadError> {
+    let mut open = 0;
+    let work: Vec<(Found, bool)> = found
+        .into_iter()
+        .map(|file| {
+            let later = reading == Reading::Deferred && open < MAX_OPEN && file.can_wait();
+            open += usize::from(later);
+            (file, later)
+        })
+        .collect();
+    let contents = try_map(
+        &work,
+        |(file, later)| match later {
+            true => 0,
+            false => usize::try_from(file.length).unwrap_or(usize::MAX),
+        },
+        |(file, later)| file.content(*later),
+    )?;
+    // Files may have grown since they were looked at.
+    let read = contents.iter().map(|content| match content {
+        Content::Read(data) => data.len() as u64,
+        Content::Open(_) => 0,
+    });
+    if read.sum::<u64>() > MAX_CHART {
+        return Err(too_large());
+    }
+    Ok(work
+        .into_iter()
+        .zip(contents)
+        .map(|((found, _), content)| found.into_file(content))
+        .collect())
+}
+
+/// What is to be had of a file.
+enum Content {
+    Read(Vec<u8>),
+    /// To be read later, whatever becomes of its name until then.
+    Open(std::fs::File),
+}
+
+impl Found {
+    /// Whether nothing but a template may ask for it, and it is worth waiting for that.
+    fn can_wait(&self) -> bool {
+        let mut name = self.name.as_str();
+        while let Some((_, inside)) = name
+            .strip_prefix("charts/")
+            .and_then(|inner| inner.split_once('/'))
+        {
+            name = inside;
+        }
+        self.length >= WORTH_DEFERRING
+            && !name.starts_with("templates/")
+            && !name.starts_with("charts/")
+            && !super::is_read_by_loader(name)
+    }
+
+    fn content(&self, later: bool) -> Result<Content, LoadError> {
+        let file = open(&self.path)?;
+        if later {
+            return Ok(Content::Open(file));
+        }
+        read_open(file, &self.path, self.length).map(Content::Read)
+    }
+
+    fn into_file(self, content: Content) -> File {
+        let Self { path, name, length } = self;
+        let data = match content {
+            Content::Read(data) => Str::from(unmarked(data)),
+            Content::Open(file) => Str::deferred(usize::try_from(length).unwrap_or(0), move || {
+                let data = read_open(file, &path, length).map_err(|error| error.to_string())?;
+                Ok(unmarked(data))
+            }),
+        };
+        File { name, data }
+    }
+}
+
+fn too_large() -> LoadError {
+    LoadError::new(format!(
+        "chart exceeds maximum decompressed size of {MAX_CHART} bytes"
+    ))
 }
 
 fn failed(what: &str, path: &Path, error: &std::io::Error) -> LoadError {
@@ -85,35 +196,25 @@ fn larger(name: &str) -> LoadError {
 }
 
 /// The bytes of a file of about this length; it may have changed since it was looked at.
-fn contents(path: &Path, length: u64) -> Result<Str, LoadError> {
-    let wrong = |error: std::io::Error| failed("open", path, &error);
-    let mut file = std::fs::File::open(path).map_err(wrong)?;
+fn contents(path: &Path, length: u64) -> Result<Vec<u8>, LoadError> {
+    read_open(open(path)?, path, length)
+}
+
+fn open(path: &Path) -> Result<std::fs::File, LoadError> {
+    std::fs::File::open(path).map_err(|error| failed("open", path, &error))
+}
+
+fn read_open(file: std::fs::File, path: &Path, length: u64) -> Result<Vec<u8>, LoadError> {
     let length = usize::try_from(length.min(MAX_FILE)).unwrap_or_default();
-    let mut filled = 0;
-    let data = Str::build(length, |buffer| {
-        while filled < buffer.len() {
-            match file.read(&mut buffer[filled..]) {
-                Ok(0) => break,
-                Ok(count) => filled += count,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(wrong(error)),
-            }
-        }
-        Ok(())
-    })?;
-    let mut more = Vec::new();
+    let mut data = Vec::with_capacity(length);
     file.take(MAX_FILE + 1)
-        .read_to_end(&mut more)
-        .map_err(wrong)?;
-    if (filled + more.len()) as u64 > MAX_FILE {
+        .read_to_end(&mut data)
+        .map_err(|error| failed("open", path, &error))?;
+    if data.len() as u64 > MAX_FILE {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         return Err(larger(&name));
     }
-    if filled == length && more.is_empty() {
-        return Ok(data);
-    }
-    let whole = data.get(..filled).unwrap_or_default();
-    Ok(Str::from([whole, &more].concat()))
+    Ok(data)
 }
 
 impl Walk<'_> {
@@ -191,15 +292,12 @@ impl Walk<'_> {
             let name = target.file_name().unwrap_or_default().to_string_lossy();
             return Err(larger(&name));
         }
-        let data = contents(path, found.len())?;
-        self.left = self.left.checked_sub(data.len() as u64).ok_or_else(|| {
-            LoadError::new(format!(
-                "chart exceeds maximum decompressed size of {MAX_CHART} bytes"
-            ))
-        })?;
-        self.files.push(File {
+        let length = found.len();
+        self.left = self.left.checked_sub(length).ok_or_else(too_large)?;
+        self.found.push(Found {
+            path: path.to_owned(),
             name,
-            data: unmarked(data),
+            length,
         });
         Ok(())
     }

@@ -285,12 +285,34 @@ impl<'c> Prepared<'c> {
         }
     }
 
+    /// Why a file that was looked at could not be read.
+    fn unread(&self) -> Option<&str> {
+        self.tree.charts().find_map(|chart| {
+            let mut files = chart.files.iter();
+            files.find_map(|file| file.data.failure())
+        })
+    }
+
     /// Renders all templates.
     ///
     /// # Errors
     ///
     /// A template that does not parse or fails, in Helm's words; bounds that are reached.
     pub fn render(
+        &self,
+        release: &Release,
+        capabilities: &Capabilities,
+        ambient: &dyn Ambient,
+        options: &Options,
+    ) -> Result<Rendered, RenderError> {
+        let rendered = self.render_files(release, capabilities, ambient, options);
+        match self.unread() {
+            Some(error) => Err(RenderError::new(FailureKind::Values, error)),
+            None => rendered,
+        }
+    }
+
+    fn render_files(
         &self,
         release: &Release,
         capabilities: &Capabilities,

@@ -38,15 +38,14 @@ pub(crate) fn release(bytes: usize) {
 pub struct Str(Storage);
 
 /// Where the bytes are. Short ones lie beside their count of references; long ones stay where they were made, as copying
-/// them would take longer than following a pointer.
+/// them would take longer than following a pointer. There are two kinds as there is room to tell two apart.
 enum Storage {
     Short(Rc<[u8]>),
-    Long(Rc<Box<[u8]>>),
-    Deferred(Rc<Deferred>),
+    Long(Rc<Long>),
 }
 
-/// Bytes that are read when they are looked at.
-struct Deferred {
+/// Bytes that were made elsewhere, or are read when they are looked at.
+struct Long {
     /// How many bytes are counted for it.
     length: usize,
     bytes: OnceCell<Result<Vec<u8>, String>>,
@@ -55,7 +54,7 @@ struct Deferred {
 
 type Read = dyn FnOnce() -> Result<Vec<u8>, String>;
 
-impl Deferred {
+impl Long {
     fn bytes(&self) -> &[u8] {
         let read = || {
             self.read
@@ -85,7 +84,7 @@ impl Str {
         read: impl FnOnce() -> Result<Vec<u8>, String> + 'static,
     ) -> Self {
         charge(length + STR_OVERHEAD);
-        Self(Storage::Deferred(Rc::new(Deferred {
+        Self(Storage::Long(Rc::new(Long {
             length,
             bytes: OnceCell::new(),
             read: Cell::new(Some(Box::new(read))),
@@ -96,11 +95,8 @@ impl Str {
     #[must_use]
     pub fn failure(&self) -> Option<&str> {
         match &self.0 {
-            Storage::Deferred(deferred) => match deferred.bytes.get() {
-                Some(Err(error)) => Some(error),
-                _ => None,
-            },
-            _ => None,
+            Storage::Long(long) => long.bytes.get()?.as_ref().err().map(String::as_str),
+            Storage::Short(_) => None,
         }
     }
 
@@ -109,8 +105,7 @@ impl Str {
     pub fn as_bytes(&self) -> &[u8] {
         match &self.0 {
             Storage::Short(bytes) => bytes,
-            Storage::Long(bytes) => bytes,
-            Storage::Deferred(deferred) => deferred.bytes(),
+            Storage::Long(long) => long.bytes(),
         }
     }
 
@@ -119,7 +114,6 @@ impl Str {
         match (&self.0, &other.0) {
             (Storage::Short(one), Storage::Short(two)) => Rc::ptr_eq(one, two),
             (Storage::Long(one), Storage::Long(two)) => Rc::ptr_eq(one, two),
-            (Storage::Deferred(one), Storage::Deferred(two)) => Rc::ptr_eq(one, two),
             _ => false,
         }
     }
@@ -128,8 +122,7 @@ impl Str {
     fn last(&self) -> Option<usize> {
         let (holders, length) = match &self.0 {
             Storage::Short(bytes) => (Rc::strong_count(bytes), bytes.len()),
-            Storage::Long(bytes) => (Rc::strong_count(bytes), bytes.len()),
-            Storage::Deferred(deferred) => (Rc::strong_count(deferred), deferred.length),
+            Storage::Long(long) => (Rc::strong_count(long), long.length),
         };
         (holders == 1).then_some(length)
     }
@@ -151,8 +144,7 @@ impl Clone for Str {
     fn clone(&self) -> Self {
         Self(match &self.0 {
             Storage::Short(bytes) => Storage::Short(Rc::clone(bytes)),
-            Storage::Long(bytes) => Storage::Long(Rc::clone(bytes)),
-            Storage::Deferred(deferred) => Storage::Deferred(Rc::clone(deferred)),
+            Storage::Long(long) => Storage::Long(Rc::clone(long)),
         })
     }
 }
@@ -248,12 +240,19 @@ impl From<&[u8]> for Str {
 }
 
 impl From<Vec<u8>> for Str {
-    fn from(bytes: Vec<u8>) -> Self {
-        if bytes.len() < LONG {
+    fn from(mut bytes: Vec<u8>) -> Self {
+        let length = bytes.len();
+        if length < LONG {
             return Self::new(&bytes);
         }
-        charge(bytes.len() + STR_OVERHEAD);
-        Self(Storage::Long(Rc::new(bytes.into_boxed_slice())))
+        // What is counted is what is held.
+        bytes.shrink_to_fit();
+        charge(length + STR_OVERHEAD);
+        Self(Storage::Long(Rc::new(Long {
+            length,
+            bytes: OnceCell::from(Ok(bytes)),
+            read: Cell::new(None),
+        })))
     }
 }
 

@@ -92,14 +92,13 @@ impl Target {
     fn of_key(&'static self, key: &str) -> &'static Self {
         match self {
             Self::Map(item) => item,
-            Self::Exact => self,
+            Self::Exact | Self::Nothing => self,
             Self::Fields(fields) => {
                 let exact = fields.iter().find(|(name, _)| *name == key);
                 let found =
                     exact.or_else(|| fields.iter().find(|(name, _)| folded(name) == folded(key)));
                 found.map_or(&Self::Nothing, |(_, target)| target)
             }
-            Self::Nothing => self,
             _ => &Self::Any,
         }
     }

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use base64::Engine;
 use kzero_chart::load::{self, Chart, File, LoadError};
+use kzero_chart::render::{Capabilities, Options, Prepared, Release};
+use kzero_gotmpl::Still;
 use serde_json::{Value, json};
 
 use crate::{golden, none};
@@ -132,4 +134,63 @@ fn charts_load_as_helm_loads_them() {
         }
     }
     none(&wrong, rows.len());
+}
+
+/// A chart with a CRD that is worth deferring, and a template that asks for its length.
+fn large_chart(top: &Path) -> std::io::Result<std::path::PathBuf> {
+    let crd = top.join("charts/inner/crds/large.yaml");
+    fs::create_dir_all(top.join("templates"))?;
+    fs::create_dir_all(top.join("charts/inner/crds"))?;
+    fs::write(top.join("Chart.yaml"), "name: web\nversion: 1.0.0\n")?;
+    fs::write(
+        top.join("charts/inner/Chart.yaml"),
+        "name: inner\nversion: 1.0.0\n",
+    )?;
+    fs::create_dir_all(top.join("charts/inner/templates"))?;
+    fs::write(
+        top.join("charts/inner/templates/a.yaml"),
+        "a: {{ len (.Files.Get \"crds/large.yaml\") }}\n",
+    )?;
+    fs::write(&crd, format!("\u{feff}{}", "#".repeat(100_000)))?;
+    Ok(crd)
+}
+
+fn rendered(chart: &Chart) -> Result<Vec<u8>, String> {
+    let prepared = Prepared::new(chart, &serde_json::Map::new()).map_err(|e| e.to_string())?;
+    let release = Release::install("a", "b");
+    let out = prepared.render(
+        &release,
+        &Capabilities::default(),
+        &Still::new(0, 0),
+        &Options::default(),
+    );
+    let mut out = out.map_err(|error| error.to_string())?;
+    let text = out.files.remove("web/charts/inner/templates/a.yaml");
+    text.ok_or_else(|| "no such file".to_owned())
+}
+
+#[test]
+fn a_chart_to_render_is_the_chart() {
+    let top = tempfile::tempdir().unwrap();
+    let crd = large_chart(top.path()).unwrap();
+    let chart = load::path_to_render(top.path()).unwrap();
+    assert_eq!(load::path(top.path()).unwrap(), chart);
+    assert_eq!(rendered(&chart).unwrap(), b"a: 100000\n");
+    // What was there when the chart was loaded counts.
+    let chart = load::path_to_render(top.path()).unwrap();
+    fs::remove_file(crd).unwrap();
+    assert_eq!(rendered(&chart).unwrap(), b"a: 100000\n");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_any_more_is_an_error_of_the_rendering() {
+    let top = tempfile::tempdir().unwrap();
+    let crd = large_chart(top.path()).unwrap();
+    let chart = load::path_to_render(top.path()).unwrap();
+    fs::write(crd, vec![b'#'; 6 << 20]).unwrap();
+    let error = rendered(&chart).unwrap_err();
+    assert_eq!(
+        error,
+        "chart file \"large.yaml\" is larger than the maximum file size 5242880"
+    );
 }

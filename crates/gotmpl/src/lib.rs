@@ -23,6 +23,7 @@ mod ambient;
 mod ast;
 mod builtins;
 mod cast;
+mod entries;
 mod equal;
 mod error;
 mod exec;
@@ -43,6 +44,7 @@ mod utf8;
 mod value;
 
 pub use ambient::{Ambient, Instant, Offset, Still};
+pub use entries::{Entries, Iter as EntriesIter};
 pub use error::{ErrorKind, FuncError, TemplateError};
 pub use func::{Cx, Failed, FuncDef, FuncMap, MethodDef, Native, NativeMethod, Param};
 pub use gofmt::format;

@@ -5,10 +5,10 @@
 
 use std::any::Any;
 use std::cell::{Cell, Ref, RefCell};
-use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
+use crate::entries::Entries;
 use crate::func::MethodDef;
 use crate::text::{Str, charge, release};
 
@@ -378,7 +378,7 @@ pub struct Map {
 struct MapData {
     elem: Elem,
     nil: bool,
-    entries: RefCell<BTreeMap<Str, Value>>,
+    entries: RefCell<Entries>,
     charged: Cell<usize>,
 }
 
@@ -392,12 +392,12 @@ impl Map {
     /// An empty `map[string]interface {}`.
     #[must_use]
     pub fn new() -> Self {
-        Self::typed(Elem::Any, BTreeMap::new())
+        Self::typed(Elem::Any, Entries::default())
     }
 
     /// A map whose elements have this type. The caller sees to it that they do.
     #[must_use]
-    pub fn typed(elem: Elem, entries: BTreeMap<Str, Value>) -> Self {
+    pub fn typed(elem: Elem, entries: Entries) -> Self {
         let first = if entries.is_empty() { 0 } else { MAP_COST };
         let charged = CONTAINER_COST + first + entries.len() * ELEMENT_COST;
         charge(charged);
@@ -420,7 +420,7 @@ impl Map {
             data: Rc::new(MapData {
                 elem: Elem::Any,
                 nil: true,
-                entries: RefCell::new(BTreeMap::new()),
+                entries: RefCell::default(),
                 charged: Cell::new(CONTAINER_COST),
             }),
             named: None,
@@ -480,7 +480,7 @@ impl Map {
     /// Whether there is an element with this key.
     #[must_use]
     pub fn contains(&self, key: &[u8]) -> bool {
-        self.data.entries.borrow().contains_key(key)
+        self.data.entries.borrow().get(key).is_some()
     }
 
     /// Sets an element, for all who share the map. A nil map stays as it is.
@@ -513,7 +513,7 @@ impl Map {
 
     /// The entries in key order. Hold the borrow only shortly: writing needs it.
     #[must_use]
-    pub fn entries(&self) -> Ref<'_, BTreeMap<Str, Value>> {
+    pub fn entries(&self) -> Ref<'_, Entries> {
         self.data.entries.borrow()
     }
 
@@ -541,7 +541,7 @@ impl Drop for MapData {
         release(self.charged.get());
         let entries = self.entries.get_mut();
         if entries.values().any(owns_container) {
-            drop_flat(std::mem::take(entries).into_values().collect());
+            drop_flat(std::mem::take(entries).into_values());
         }
     }
 }

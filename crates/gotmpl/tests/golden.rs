@@ -2,11 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use kzero_gotmpl::{
-    Elem, FuncMap, Limits, List, Map, MissingKey, Param, Still, Str, TemplateSet, Value,
+    Elem, Entries, FuncMap, Limits, List, Map, MissingKey, Param, Still, Str, TemplateSet, Value,
 };
 use serde_json::Value as Json;
 
@@ -49,7 +48,7 @@ fn tagged(key: &str, inner: &Json) -> Option<Value> {
         }
         "$strmap" => {
             let entries = inner.as_object().unwrap().iter();
-            let entries: BTreeMap<Str, Value> = entries
+            let entries: Entries = entries
                 .map(|(key, value)| (Str::from(key.as_str()), Value::String(text(value))))
                 .collect();
             Value::Map(Map::typed(Elem::String, entries))

@@ -1,8 +1,8 @@
 //! `.Chart`, `.Capabilities`, `.Files`, `.Values`: what templates find in their dot.
 
-use std::collections::BTreeMap;
-
-use kzero_gotmpl::{Elem, FuncError, Kind, List, Map, MethodDef, NamedType, Param, Str, Value};
+use kzero_gotmpl::{
+    Elem, Entries, FuncError, Kind, List, Map, MethodDef, NamedType, Param, Str, Value,
+};
 
 use super::Capabilities;
 use super::functions::{or_nothing, to_yaml_text};
@@ -168,7 +168,7 @@ const FILES_METHODS: &[MethodDef] = &[
                 Err(GlobError::Invalid) => Glob::everything(),
                 Err(error) => return Err(FuncError::limit(error.to_string())),
             };
-            let mut found = BTreeMap::new();
+            let mut found = Entries::default();
             for (name, content) in receiver(this).entries().iter() {
                 let matched = glob.matches(&name.to_text()).map_err(|error| match error {
                     GlobError::Bounds { .. } => FuncError::new(error.to_string()),

@@ -138,9 +138,8 @@ impl Releases {
         if other.host != self.holder.host {
             return None;
         }
-        // The number may be another program's by now.
-        let name = std::fs::read_to_string(format!("/proc/{}/comm", other.pid)).unwrap_or_default();
-        Some(name.trim_end() == "kzero")
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", other.pid)).unwrap_or_default();
+        Some(is_running(&stat))
     }
 
     /// Finds a chart of a release step: by address, or as a path from the workspace.
@@ -287,9 +286,38 @@ fn read_bounded(path: &Path, shown: &str, most: u64) -> Result<Vec<u8>, String> 
     Ok(bytes)
 }
 
+/// Whether a line of `/proc/PID/stat` is of a kzero that runs. The number may be another program's by now, and one that
+/// ended may not have been reaped yet.
+fn is_running(stat: &str) -> bool {
+    let Some((before, after)) = stat.rsplit_once(')') else {
+        return false;
+    };
+    let name = before.split_once('(').map_or("", |(_, name)| name);
+    name == "kzero" && !matches!(after.trim_start().chars().next(), None | Some('Z' | 'X'))
+}
+
 fn host_name() -> String {
     rustix::system::uname()
         .nodename()
         .to_string_lossy()
         .into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_running;
+
+    #[test]
+    fn a_holder_lives_while_its_process_runs() {
+        assert!(is_running("12 (kzero) S 1 12 12 0"));
+        for dead in [
+            "",
+            "12 (kzero) Z 1 12",
+            "12 (bash) S 1 12",
+            "12 (kzero) X",
+            "12 (kzero",
+        ] {
+            assert!(!is_running(dead), "{dead}");
+        }
+    }
 }

@@ -19,7 +19,7 @@ use crate::event::{Event, Listener};
 use crate::execute::Actor;
 use crate::graph::Vertex;
 use crate::merge::{self, FieldChange};
-use crate::plan::{Item, Operation, Plan, Task};
+use crate::plan::{Item, Operation, Plan, Removal, Task};
 use crate::record::Recorder;
 use crate::resource::{Kinds, Resource, Role, text};
 use crate::revision::Phase;
@@ -28,6 +28,24 @@ use crate::track;
 
 /// The field manager of a release's objects: Helm's, so that either program goes on where the other ended (S-D.23).
 pub const MANAGER: &str = "helm";
+
+/// Kinds whose objects own no others.
+const OWNERLESS: &[&str] = &[
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "ConfigMap",
+    "HorizontalPodAutoscaler",
+    "Ingress",
+    "LimitRange",
+    "NetworkPolicy",
+    "PersistentVolumeClaim",
+    "PodDisruptionBudget",
+    "ResourceQuota",
+    "Role",
+    "RoleBinding",
+    "Secret",
+    "ServiceAccount",
+];
 
 /// How often a change of field managers is begun that others were faster with (S-D.9).
 const MIGRATIONS: usize = 5;
@@ -178,7 +196,7 @@ impl Deployer<'_> {
             Task::External { wait } => self.external(wait).await,
             Task::Remove { removal } => match self.plan.removals.get(removal) {
                 Some(removal) => {
-                    let propagation = removal.directives.propagation.unwrap_or(self.propagation);
+                    let propagation = self.propagation(removal);
                     self.delete(&removal.resource, removal.uid.as_deref(), propagation)
                         .await
                 }
@@ -188,6 +206,18 @@ impl Deployer<'_> {
                 Some(removal) => self.gone(&removal.resource, removal.uid.as_deref()).await,
                 None => Ok(()),
             },
+        }
+    }
+
+    /// What becomes of the objects that a removal owns: what annotations say, else what the operation does. Kinds that own
+    /// nothing need not wait for the garbage collector to find that out.
+    fn propagation(&self, removal: &Removal) -> Propagation {
+        match removal.directives.propagation {
+            Some(propagation) => propagation,
+            None if OWNERLESS.contains(&removal.resource.id.kind.as_str()) => {
+                Propagation::Background
+            }
+            None => self.propagation,
         }
     }
 

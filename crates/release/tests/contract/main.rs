@@ -6,6 +6,7 @@
     reason = "tests stop at the first surprise"
 )]
 
+mod interop;
 mod life;
 mod merge;
 mod objects;

@@ -20,12 +20,12 @@ use tempfile::TempDir;
 
 /// Which Helm.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Helm {
+pub(crate) enum Helm {
     Three,
     Four,
 }
 
-const HELMS: [Helm; 2] = [Helm::Three, Helm::Four];
+pub(crate) const HELMS: [Helm; 2] = [Helm::Three, Helm::Four];
 const DRIVERS: [&str; 2] = ["secret", "configmap"];
 
 impl Helm {
@@ -33,7 +33,7 @@ impl Helm {
         clippy::disallowed_methods,
         reason = "the environment names the programs"
     )]
-    fn program(self) -> PathBuf {
+    pub(crate) fn program(self) -> PathBuf {
         let variable = match self {
             Self::Three => "KZERO_TEST_HELM3",
             Self::Four => "KZERO_TEST_HELM4",

@@ -22,6 +22,7 @@ pub mod live;
 pub mod lock;
 pub mod merge;
 pub mod plan;
+pub mod preview;
 pub mod record;
 pub mod render;
 pub mod resource;

@@ -10,8 +10,8 @@ use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
 use crate::{
-    ApiResource, ApplyMode, Budget, Cluster, ClusterError, WaitError, client::Call,
-    error::Operation, list::Follow,
+    ApiResource, ApplyMode, Budget, Change, Cluster, ClusterError, ErrorClass, WaitError,
+    client::Call, error::Operation, list::Follow,
 };
 
 /// Who writes, and whether the write takes effect.
@@ -265,23 +265,7 @@ impl Cluster {
         budget: &Budget,
         mut check: impl FnMut(&BTreeMap<String, Value>) -> ControlFlow<T>,
     ) -> Result<T, WaitError> {
-        let word = selection.name.as_deref().unwrap_or("*");
-        let mut selector = Vec::new();
-        if let Some(name) = &selection.name {
-            selector.push(("fieldSelector", format!("metadata.name={name}")));
-        }
-        if let Some(labels) = &selection.labels {
-            selector.push(("labelSelector", labels.clone()));
-        }
-        let what = Follow {
-            operation: resource.operation("list", namespace, word),
-            path: resource.path(namespace, None),
-            selector,
-            single: selection
-                .name
-                .as_deref()
-                .map(|name| resource.path(namespace, Some(name))),
-        };
+        let what = selection.follow(resource, namespace);
         let head = (resource.group_version.as_str(), resource.kind.as_str());
         self.follow::<DynamicObject, T>(&what, budget, |objects| {
             check(
@@ -292,6 +276,77 @@ impl Cluster {
             )
         })
         .await
+    }
+
+    /// Tells `see` which objects of a kind are there and what changes, one by one, until it breaks. An empty namespace means
+    /// all.
+    ///
+    /// Otherwise as [`Cluster::follow_objects`], for whoever keeps the objects: nothing is built anew at each change. Objects
+    /// of lists come without `apiVersion` and `kind`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cluster::follow_objects`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe to drop.
+    pub async fn observe_objects<T>(
+        &self,
+        resource: &ApiResource,
+        namespace: &str,
+        selection: &Selection,
+        budget: &Budget,
+        see: impl FnMut(Change<Value>) -> ControlFlow<T>,
+    ) -> Result<T, WaitError> {
+        self.observe(&selection.follow(resource, namespace), budget, see)
+            .await
+    }
+
+    /// Whether the API server answers for a kind. Whoever may not list it is not told, and takes it for served.
+    ///
+    /// # Errors
+    ///
+    /// Any [`ClusterError`] but not found and forbidden.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe to drop.
+    pub async fn answers_for(
+        &self,
+        resource: &ApiResource,
+        budget: &Budget,
+    ) -> Result<bool, ClusterError> {
+        let operation = resource.operation("list", "", "*");
+        let call = Call::get(operation, resource.path("", None)).query("limit", "1");
+        match self.call(&call, budget).await {
+            Ok(_) => Ok(true),
+            Err(error) if error.class() == ErrorClass::NotFound => Ok(false),
+            Err(error) if error.class() == ErrorClass::Forbidden => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Selection {
+    fn follow(&self, resource: &ApiResource, namespace: &str) -> Follow {
+        let word = self.name.as_deref().unwrap_or("*");
+        let mut selector = Vec::new();
+        if let Some(name) = &self.name {
+            selector.push(("fieldSelector", format!("metadata.name={name}")));
+        }
+        if let Some(labels) = &self.labels {
+            selector.push(("labelSelector", labels.clone()));
+        }
+        Follow {
+            operation: resource.operation("list", namespace, word),
+            path: resource.path(namespace, None),
+            selector,
+            single: self
+                .name
+                .as_deref()
+                .map(|name| resource.path(namespace, Some(name))),
+        }
     }
 }
 

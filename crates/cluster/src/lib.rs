@@ -48,10 +48,11 @@ pub use inventory::{
     CronJobEntry, HelmRelease, NamespaceInventory, NodeEntry, UnschedulablePod, WorkloadEntry,
 };
 pub use job::{JobState, job_manifest};
+pub use list::Change;
 pub use notice::{Notice, Observer};
 pub use object::{ApplyMode, ScaleKind, WorkloadRef};
 pub use owners::Parked;
-pub use readiness::{JobOutcome, Rollout, Verdict};
+pub use readiness::{JobOutcome, Judgement, Rollout, Verdict, has_rule, is_unused_claim, judge};
 pub use record::{Record, RecordKind};
 pub use scale::{Scaled, Size};
 pub use wait::{Ready, WaitError};

@@ -26,6 +26,21 @@ const RESTARTS: u32 = 5;
 const WATCH_SECONDS: u64 = 60;
 /// Pause between two looks where watching is not possible, and after a lost watch.
 const PAUSE: Duration = Duration::from_secs(1);
+/// The most that one event of a watch may take. Objects have 1.5 MiB in etcd; JSON may take some times as much.
+const EVENT_BYTES: usize = 32 * 1024 * 1024;
+
+/// What an observed kind shows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change<K> {
+    /// Everything that is there; what was seen before and is not among it is gone.
+    Listed(Vec<K>),
+    /// An object is new or has changed.
+    Set(K),
+    /// An object was deleted; it is as it was last.
+    Gone(K),
+    /// Nothing more is known for now: the moment to judge.
+    Settled,
+}
 
 /// One page of a list.
 #[derive(Deserialize)]
@@ -155,11 +170,7 @@ impl Cluster {
         }
     }
 
-    /// Shows the objects to `check` whenever they change, until it breaks.
-    ///
-    /// Lists, then watches; a watch that ends is begun anew with a list. Where watching is
-    /// forbidden the list is read each second, where listing is forbidden the single object.
-    /// Failures that pass are waited out until the budget ends, each reported once.
+    /// Shows the objects to `check` whenever they change, until it breaks. As [`Cluster::observe`] otherwise.
     ///
     /// # Cancel safety
     ///
@@ -172,6 +183,46 @@ impl Cluster {
     ) -> Result<T, WaitError>
     where
         K: Resource + DeserializeOwned,
+    {
+        let mut objects: BTreeMap<String, K> = BTreeMap::new();
+        self.observe(what, budget, |change| {
+            match change {
+                Change::Listed(all) => {
+                    objects = all
+                        .into_iter()
+                        .map(|object| (key(&object), object))
+                        .collect();
+                }
+                Change::Set(object) => {
+                    objects.insert(key(&object), object);
+                }
+                Change::Gone(object) => {
+                    objects.remove(&key(&object));
+                }
+                Change::Settled => return check(&objects),
+            }
+            ControlFlow::Continue(())
+        })
+        .await
+    }
+
+    /// Tells `see` what is there and what changes, until it breaks.
+    ///
+    /// Lists, then watches; a watch that ends is begun anew with a list. Where watching is
+    /// forbidden the list is read each second, where listing is forbidden the single object.
+    /// Failures that pass are waited out until the budget ends, each reported once.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe to drop.
+    pub(crate) async fn observe<K, T>(
+        &self,
+        what: &Follow,
+        budget: &Budget,
+        mut see: impl FnMut(Change<K>) -> ControlFlow<T>,
+    ) -> Result<T, WaitError>
+    where
+        K: DeserializeOwned,
     {
         let mut access = Access::Watch;
         let mut interrupted: Option<String> = None;
@@ -207,26 +258,17 @@ impl Cluster {
                 Err(error) => return Err(WaitError::Cluster(error)),
             };
             interrupted = None;
-            let mut objects: BTreeMap<String, K> = listed
-                .items
-                .into_iter()
-                .map(|object| (key(&object), object))
-                .collect();
-            if let ControlFlow::Break(done) = check(&objects) {
-                return Ok(done);
+            for change in [Change::Listed(listed.items), Change::Settled] {
+                if let ControlFlow::Break(done) = see(change) {
+                    return Ok(done);
+                }
             }
             if access != Access::Watch {
                 pause(budget, None).await?;
                 continue;
             }
             match self
-                .watch(
-                    what,
-                    listed.resource_version,
-                    &mut objects,
-                    budget,
-                    &mut check,
-                )
+                .watch(what, listed.resource_version, budget, &mut see)
                 .await
             {
                 Ok(ControlFlow::Break(done)) => return Ok(done),
@@ -277,12 +319,11 @@ impl Cluster {
         &self,
         what: &Follow,
         resource_version: String,
-        objects: &mut BTreeMap<String, K>,
         budget: &Budget,
-        check: &mut impl FnMut(&BTreeMap<String, K>) -> ControlFlow<T>,
+        see: &mut impl FnMut(Change<K>) -> ControlFlow<T>,
     ) -> Result<ControlFlow<T>, ClusterError>
     where
-        K: Resource + DeserializeOwned,
+        K: DeserializeOwned,
     {
         let operation = what.operation.with_verb("watch");
         let mut call = Call::get(operation.clone(), what.path.as_str())
@@ -305,19 +346,42 @@ impl Cluster {
                 continue;
             };
             buffer.extend_from_slice(&data);
+            if buffer.len() > EVENT_BYTES {
+                return Err(ClusterError::unreadable(
+                    &operation,
+                    "an event of a watch is larger than any object may be",
+                ));
+            }
             let mut changed = false;
-            while let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = buffer.drain(..=end).collect();
+            let mut read = 0;
+            while let Some(length) = line_length(&buffer, read) {
+                let line = buffer.get(read..read + length).unwrap_or_default();
+                read += length;
                 if line.iter().all(u8::is_ascii_whitespace) {
                     continue;
                 }
-                changed |= apply(&operation, &line, objects)?;
+                let Some(change) = event(&operation, line)? else {
+                    continue;
+                };
+                changed = true;
+                if let ControlFlow::Break(done) = see(change) {
+                    return Ok(ControlFlow::Break(done));
+                }
             }
-            if changed && let ControlFlow::Break(done) = check(objects) {
+            buffer.drain(..read);
+            if changed && let ControlFlow::Break(done) = see(Change::Settled) {
                 return Ok(ControlFlow::Break(done));
             }
         }
     }
+}
+
+/// The length of the line that begins at `from`, with its end; `None` while that has not come.
+fn line_length(buffer: &[u8], from: usize) -> Option<usize> {
+    let rest = buffer.get(from..)?;
+    rest.iter()
+        .position(|byte| *byte == b'\n')
+        .map(|end| end + 1)
 }
 
 /// Whether a wait goes on after a failure. Wider than what a step retries: while waiting nothing
@@ -361,27 +425,19 @@ struct WatchLine {
     object: Value,
 }
 
-/// Applies one watch event; `true` if it changed something.
-fn apply<K: Resource + DeserializeOwned>(
+/// Reads one watch event; `None` if it says nothing about objects.
+fn event<K: DeserializeOwned>(
     operation: &Operation,
     line: &[u8],
-    objects: &mut BTreeMap<String, K>,
-) -> Result<bool, ClusterError> {
+) -> Result<Option<Change<K>>, ClusterError> {
     let event: WatchLine =
         serde_json::from_slice(line).map_err(|error| ClusterError::unreadable(operation, error))?;
     let decode = |object: Value| -> Result<K, ClusterError> {
         serde_json::from_value(object).map_err(|error| ClusterError::unreadable(operation, error))
     };
     match event.kind.as_str() {
-        "ADDED" | "MODIFIED" => {
-            let object = decode(event.object)?;
-            objects.insert(key(&object), object);
-            Ok(true)
-        }
-        "DELETED" => {
-            let object: K = decode(event.object)?;
-            Ok(objects.remove(&key(&object)).is_some())
-        }
+        "ADDED" | "MODIFIED" => Ok(Some(Change::Set(decode(event.object)?))),
+        "DELETED" => Ok(Some(Change::Gone(decode(event.object)?))),
         "ERROR" => {
             let code = event.object.get("code").and_then(Value::as_u64);
             let status = code
@@ -392,6 +448,6 @@ fn apply<K: Resource + DeserializeOwned>(
             Err(ClusterError::from_status(operation, status, &body))
         }
         // Bookmarks and whatever a later server may send.
-        _ => Ok(false),
+        _ => Ok(None),
     }
 }

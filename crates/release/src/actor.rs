@@ -24,7 +24,7 @@ use crate::record::Recorder;
 use crate::resource::{Kinds, Resource, Role, text};
 use crate::revision::Phase;
 use crate::storage::StorageError;
-use crate::track;
+use crate::track::Tracker;
 
 /// The field manager of a release's objects: Helm's, so that either program goes on where the other ended (S-D.23).
 pub const MANAGER: &str = "helm";
@@ -92,6 +92,8 @@ impl OperationError {
 pub struct Deployer<'a> {
     /// The way to the API server.
     pub cluster: &'a Cluster,
+    /// What waits; operations are performed within [`Tracker::run`].
+    pub tracker: &'a Tracker<'a>,
     /// The plan.
     pub plan: &'a Plan,
     /// What is served.
@@ -294,6 +296,7 @@ impl Deployer<'_> {
             )
             .await
             .map_err(|error| self.refused("create", resource, &error))?;
+        self.tracker.wrote(&resource.id, &created);
         let uid = text(&created, "/metadata/uid").to_owned();
         self.created.borrow_mut().insert(number, uid);
         Ok(())
@@ -368,7 +371,13 @@ impl Deployer<'_> {
             .cluster
             .patch_object(&resource.api, at, patch, self.write(), &budget)
             .await;
-        let Err(error) = patched else { return Ok(()) };
+        let error = match patched {
+            Ok(patched) => {
+                self.tracker.wrote(&resource.id, &patched);
+                return Ok(());
+            }
+            Err(error) => error,
+        };
         if error.class() == ErrorClass::NotFound && !self.is_dry() {
             // It went after it was looked at.
             return self.create(number, resource, object).await;
@@ -396,7 +405,7 @@ impl Deployer<'_> {
         self.cluster
             .replace_object(&resource.api, at, object, self.write(), &budget)
             .await
-            .map(|_| ())
+            .map(|written| self.tracker.wrote(&resource.id, &written))
             .map_err(|error| self.refused("replace", resource, &error))
     }
 
@@ -419,7 +428,7 @@ impl Deployer<'_> {
         self.cluster
             .patch_object(&resource.api, at, &patch, self.write(), &budget)
             .await
-            .map(|_| ())
+            .map(|written| self.tracker.wrote(&resource.id, &written))
             .map_err(|error| self.refused("apply", resource, &error))
     }
 
@@ -486,7 +495,8 @@ impl Deployer<'_> {
         }
         let at = (resource.id.namespace.as_str(), resource.id.name.as_str());
         let budget = self.time.one();
-        track::until_gone(self.cluster, &resource.api, at, uid, &budget, self.listener)
+        self.tracker
+            .gone(&resource.api, at, uid, &budget)
             .await
             .map_err(|error| waited(&format!("{} is not gone", resource.id), &error))
     }
@@ -499,7 +509,8 @@ impl Deployer<'_> {
             Ok(())
         } else {
             let budget = self.time.one();
-            track::until_ready(self.cluster, &item.resource, &budget)
+            self.tracker
+                .ready(item, &budget)
                 .await
                 .map_err(|error| waited(&format!("{} is not ready", item.resource.id), &error))
         };
@@ -532,12 +543,8 @@ impl Deployer<'_> {
         let budget = self.time.one();
         let at = (wait.namespace.as_str(), wait.name.as_str());
         let result = match wait.state {
-            Wanted::Absent => {
-                track::until_gone(self.cluster, &wait.api, at, None, &budget, self.listener).await
-            }
-            Wanted::Present | Wanted::Ready => {
-                track::until_there(self.cluster, wait, &budget, self.listener).await
-            }
+            Wanted::Absent => self.tracker.gone(&wait.api, at, None, &budget).await,
+            Wanted::Present | Wanted::Ready => self.tracker.there(wait, &budget).await,
         };
         result.map_err(|error| {
             waited(

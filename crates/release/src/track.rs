@@ -1,98 +1,277 @@
 //! Waiting for objects: until they are ready, there, or gone.
+//!
+//! All waits of a run share their watches: a [`Tracker`] has one for each kind and namespace, whatever the number of objects
+//! that are waited for. It starts no task; its watches live in [`Tracker::run`], beside the work that waits.
 
+mod board;
+mod wait;
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
-use kzero_cluster::{ApiResource, Budget, Cluster, ScaleKind, Selection, WaitError, WorkloadRef};
+use kzero_cluster::{
+    ApiResource, Budget, Cluster, ErrorClass, WaitError, has_rule as kind_has_rule, judge,
+};
 use serde_json::Value;
+use tokio::sync::Notify;
 
+use crate::directives::State;
 use crate::event::{Event, Listener};
-use crate::plan::ExternalWait;
-use crate::resource::{Resource, text};
+use crate::plan::{ExternalWait, Item};
+use crate::resource::{Resource, ResourceId, group_of, text};
+use board::{Boards, Key, Seat};
+use wait::{Written, remaining};
 
-/// Waits until an object is ready; a Job until it is complete, a Pod of a hook until it has succeeded.
-///
-/// # Errors
-///
-/// [`WaitError::Failed`] when it will not get ready, [`WaitError::TimedOut`] with what was missing when the budget ended.
-///
-/// # Cancel safety
-///
-/// Safe to drop.
-pub async fn until_ready(
-    cluster: &Cluster,
-    resource: &Resource,
-    budget: &Budget,
-) -> Result<(), WaitError> {
-    let id = &resource.id;
-    let workload = |kind| WorkloadRef::new(kind, id.namespace.clone(), id.name.clone());
-    match (id.group.as_str(), id.kind.as_str()) {
-        ("apps", "Deployment") => cluster
-            .wait_ready(&workload(ScaleKind::Deployment), None, budget)
-            .await
-            .map(|_| ()),
-        ("apps", "StatefulSet") => cluster
-            .wait_ready(&workload(ScaleKind::StatefulSet), None, budget)
-            .await
-            .map(|_| ()),
-        ("batch", "Job") => {
-            cluster
-                .wait_job(&id.namespace, &id.name, None, budget)
-                .await
+/// Waits for objects.
+pub struct Tracker<'a> {
+    cluster: &'a Cluster,
+    listener: &'a Listener<'a>,
+    boards: Boards,
+    /// What was written in this run, so that a watch that lags behind is not believed.
+    written: RefCell<HashMap<ResourceId, Written>>,
+    /// What is waited for and how it is, by the number of the wait.
+    unready: RefCell<BTreeMap<usize, (ResourceId, String)>>,
+    next: Cell<usize>,
+    /// Whether storage classes wait for the first consumer, by name.
+    classes: RefCell<HashMap<String, bool>>,
+}
+
+impl<'a> Tracker<'a> {
+    /// A tracker that asks this cluster and tells this listener.
+    #[must_use]
+    pub fn new(cluster: &'a Cluster, listener: &'a Listener<'a>) -> Self {
+        Self {
+            cluster,
+            listener,
+            boards: Boards::default(),
+            written: RefCell::default(),
+            unready: RefCell::default(),
+            next: Cell::new(0),
+            classes: RefCell::default(),
         }
-        _ => Ok(()),
+    }
+
+    /// Does work that waits through this tracker. Waits outside of it see nothing and end with their budgets.
+    ///
+    /// # Cancel safety
+    ///
+    /// As safe as the work; the watches end with it.
+    pub async fn run<F: Future>(&self, work: F) -> F::Output {
+        tokio::select! {
+            biased;
+            done = work => done,
+            never = self.boards.drive(self.cluster) => match never {},
+        }
+    }
+
+    /// Notes an object as the API server answered to a write, so that no older state of it is taken for the present one.
+    pub fn wrote(&self, id: &ResourceId, object: &Value) {
+        self.written
+            .borrow_mut()
+            .insert(id.clone(), Written::of(object));
+    }
+
+    /// Waits until an object is ready: a Job until it is complete, a Pod of a hook until it has succeeded, the definition of
+    /// a kind until the API server answers for that kind.
+    ///
+    /// # Errors
+    ///
+    /// [`WaitError::Failed`] when it will not get ready, [`WaitError::TimedOut`] when the budget ended, with the state of
+    /// all objects that were waited for by then; [`WaitError::Cluster`] when it may not be read.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe to drop.
+    pub async fn ready(&self, item: &Item, budget: &Budget) -> Result<(), WaitError> {
+        if !has_rule(&item.resource) {
+            return Ok(());
+        }
+        wait::Wait::new(self, item, budget).run().await
+    }
+
+    /// Waits until something outside of the release is there, or ready, as is asked.
+    ///
+    /// # Errors
+    ///
+    /// [`WaitError::TimedOut`] with what was missing; [`WaitError::Cluster`] when it may not be read.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe to drop.
+    pub async fn there(&self, wait: &ExternalWait, budget: &Budget) -> Result<(), WaitError> {
+        let group = group_of(&wait.api.group_version);
+        let mut told = String::new();
+        let seen = self
+            .follow(
+                &wait.api,
+                (&wait.namespace, &wait.name),
+                budget,
+                |_, object| {
+                    let state = match object {
+                        None => "it is not there".to_owned(),
+                        Some(_) if wait.state != State::Ready => return ControlFlow::Break(()),
+                        Some(object) => match judge(group, &wait.api.kind, &object) {
+                            kzero_cluster::Judgement::Ready { .. } => {
+                                return ControlFlow::Break(());
+                            }
+                            kzero_cluster::Judgement::Progressing(state) => state,
+                            // Who looks after it may mend it; this release cannot.
+                            kzero_cluster::Judgement::Failed { why, .. } => why,
+                        },
+                    };
+                    self.tell(
+                        &wait.api.kind,
+                        (&wait.namespace, &wait.name),
+                        &mut told,
+                        state,
+                    );
+                    ControlFlow::Continue(())
+                },
+            )
+            .await;
+        with_state(seen, &told)
+    }
+
+    /// Waits until an object is gone. With a uid, an object of another one counts as gone.
+    ///
+    /// # Errors
+    ///
+    /// [`WaitError::TimedOut`], naming the finalizers that keep it; [`WaitError::Cluster`] when it may not be read.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe to drop.
+    pub async fn gone(
+        &self,
+        api: &ApiResource,
+        at: (&str, &str),
+        uid: Option<&str>,
+        budget: &Budget,
+    ) -> Result<(), WaitError> {
+        let mut told = String::new();
+        loop {
+            let is_sure = Cell::new(uid.is_some());
+            let seen = self
+                .follow(api, at, budget, |seat, object| {
+                    is_sure.set(is_sure.get() || seat.is_fresh);
+                    let left = object.filter(|object| {
+                        uid.is_none_or(|uid| text(object, "/metadata/uid") == uid)
+                    });
+                    let Some(left) = left else {
+                        return ControlFlow::Break(());
+                    };
+                    is_sure.set(true);
+                    self.tell(&api.kind, at, &mut told, remaining(&left));
+                    ControlFlow::Continue(())
+                })
+                .await;
+            with_state(seen, &told)?;
+            // A watch that was there before may not have seen it yet.
+            let left = match is_sure.get() {
+                true => None,
+                false => self.cluster.object(api, at.0, at.1, budget).await?,
+            };
+            if left.is_none() {
+                return Ok(());
+            }
+            budget
+                .sleep(wait::LAG)
+                .await
+                .map_err(|expired| WaitError::TimedOut {
+                    expired,
+                    detail: told.clone(),
+                })?;
+        }
+    }
+
+    /// Shows an object to `check` at first and whenever it changes, until it breaks.
+    async fn follow<T>(
+        &self,
+        api: &ApiResource,
+        (namespace, name): (&str, &str),
+        budget: &Budget,
+        mut check: impl FnMut(&Seat, Option<Rc<Value>>) -> ControlFlow<T>,
+    ) -> Result<T, WaitError> {
+        let bell = Rc::new(Notify::new());
+        let mut seat = self.seat(api, namespace, Key::Name(name.to_owned()), &bell, false);
+        loop {
+            if let Some(failed) = seat.failed() {
+                seat = self.other_seat(&seat, failed, api, (namespace, name), &bell)?;
+            }
+            if seat.is_listed()
+                && let ControlFlow::Break(done) = check(&seat, seat.object())
+            {
+                return Ok(done);
+            }
+            budget
+                .run(bell.notified())
+                .await
+                .map_err(|expired| WaitError::TimedOut {
+                    expired,
+                    detail: String::new(),
+                })?;
+        }
+    }
+
+    fn seat(
+        &self,
+        api: &ApiResource,
+        namespace: &str,
+        key: Key,
+        bell: &Rc<Notify>,
+        alone: bool,
+    ) -> Seat {
+        let namespace = if api.namespaced { namespace } else { "" };
+        self.boards.seat(api, namespace, key, bell, alone)
+    }
+
+    /// A seat at a board of the object alone, for whoever may not list its kind.
+    fn other_seat(
+        &self,
+        seat: &Seat,
+        failed: kzero_cluster::ClusterError,
+        api: &ApiResource,
+        (namespace, name): (&str, &str),
+        bell: &Rc<Notify>,
+    ) -> Result<Seat, WaitError> {
+        if seat.is_alone() || failed.class() != ErrorClass::Forbidden {
+            return Err(WaitError::Cluster(failed));
+        }
+        Ok(self.seat(api, namespace, Key::Name(name.to_owned()), bell, true))
+    }
+
+    /// Tells the state of something, if it is another one than before.
+    fn tell(&self, kind: &str, at: (&str, &str), told: &mut String, state: String) {
+        if *told == state {
+            return;
+        }
+        told.clone_from(&state);
+        (self.listener)(Event::Progress {
+            object: shown(kind, at),
+            text: state,
+        });
     }
 }
 
 /// Whether an object has anything that can be waited for; others are ready once they are accepted.
 #[must_use]
 pub fn has_rule(resource: &Resource) -> bool {
-    matches!(
-        (resource.id.group.as_str(), resource.id.kind.as_str()),
-        ("apps", "Deployment" | "StatefulSet") | ("batch", "Job")
-    )
+    kind_has_rule(&resource.id.group, &resource.id.kind)
 }
 
 /// Whether a live object is ready as it is.
 #[must_use]
-pub fn is_ready(resource: &Resource, _live: &Value) -> bool {
-    !has_rule(resource)
+pub fn is_ready(resource: &Resource, live: &Value) -> bool {
+    judge(&resource.id.group, &resource.id.kind, live).is_ready()
 }
 
-/// Waits until something outside of the release is there, or ready.
+/// Waits until an object is gone, outside of a run.
 ///
 /// # Errors
 ///
-/// As [`until_ready`].
-///
-/// # Cancel safety
-///
-/// Safe to drop.
-pub async fn until_there(
-    cluster: &Cluster,
-    wait: &ExternalWait,
-    budget: &Budget,
-    _listener: &Listener<'_>,
-) -> Result<(), WaitError> {
-    let selection = Selection {
-        name: Some(wait.name.clone()),
-        labels: None,
-    };
-    cluster
-        .follow_objects(&wait.api, &wait.namespace, &selection, budget, |objects| {
-            if objects.is_empty() {
-                ControlFlow::Continue(())
-            } else {
-                ControlFlow::Break(())
-            }
-        })
-        .await
-}
-
-/// Waits until an object is gone. With a uid, an object of another one counts as gone.
-///
-/// # Errors
-///
-/// [`WaitError::TimedOut`], naming the finalizers that keep it.
+/// As [`Tracker::gone`].
 ///
 /// # Cancel safety
 ///
@@ -100,60 +279,29 @@ pub async fn until_there(
 pub async fn until_gone(
     cluster: &Cluster,
     api: &ApiResource,
-    (namespace, name): (&str, &str),
+    at: (&str, &str),
     uid: Option<&str>,
     budget: &Budget,
     listener: &Listener<'_>,
 ) -> Result<(), WaitError> {
-    let selection = Selection {
-        name: Some(name.to_owned()),
-        labels: None,
-    };
-    let mut told = String::new();
-    let seen = cluster
-        .follow_objects(api, namespace, &selection, budget, |objects| {
-            let left = objects.values().find(|object| {
-                text(object, "/metadata/name") == name
-                    && uid.is_none_or(|uid| text(object, "/metadata/uid") == uid)
-            });
-            let Some(left) = left else {
-                return ControlFlow::Break(());
-            };
-            let state = remaining(left);
-            if state != told {
-                told.clone_from(&state);
-                listener(Event::Progress {
-                    object: format!("{} {namespace}/{name}", api.kind),
-                    text: state,
-                });
-            }
-            ControlFlow::Continue(())
-        })
-        .await;
+    let tracker = Tracker::new(cluster, listener);
+    tracker.run(tracker.gone(api, at, uid, budget)).await
+}
+
+fn with_state<T>(seen: Result<T, WaitError>, state: &str) -> Result<T, WaitError> {
     match seen {
         Err(WaitError::TimedOut { expired, .. }) => Err(WaitError::TimedOut {
             expired,
-            detail: format!("{} {namespace}/{name}: {told}", api.kind),
+            detail: state.to_owned(),
         }),
         other => other,
     }
 }
 
-/// Why an object is still there.
-fn remaining(object: &Value) -> String {
-    let finalizers: Vec<&str> = object
-        .pointer("/metadata/finalizers")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    match (
-        object.pointer("/metadata/deletionTimestamp"),
-        finalizers.as_slice(),
-    ) {
-        (None, _) => "it is not being deleted".to_owned(),
-        (Some(_), []) => "it is being deleted".to_owned(),
-        (Some(_), finalizers) => format!("it is kept by finalizers {}", finalizers.join(" ")),
+fn shown(kind: &str, (namespace, name): (&str, &str)) -> String {
+    if namespace.is_empty() {
+        format!("{kind} {name}")
+    } else {
+        format!("{kind} {namespace}/{name}")
     }
 }

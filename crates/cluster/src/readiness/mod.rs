@@ -3,13 +3,17 @@
 //! Nothing here asks the cluster or the clock. Counts that are absent are 0 (S-2.11).
 
 mod deployment;
+mod generic;
 mod job;
+mod object;
 mod statefulset;
+mod workload;
 
 use jiff::Timestamp;
 
 pub use job::JobOutcome;
 pub(crate) use job::outcome as job_outcome;
+pub use object::{Judgement, has_rule, is_unused_claim, judge};
 
 /// What a failure must be younger than to count.
 #[derive(Clone, Copy, Debug, Default)]

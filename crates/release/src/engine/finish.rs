@@ -17,6 +17,7 @@ use crate::plan::{Plan, Purpose, Stage, Task};
 use crate::record::Recorder;
 use crate::resource::{Kinds, Role};
 use crate::revision::{Revision, Status};
+use crate::track::Tracker;
 
 /// How a walk ended.
 pub(super) struct Walked {
@@ -133,8 +134,10 @@ impl Engine<'_> {
         interrupt: &Interrupt,
         propagation: Propagation,
     ) -> Walked {
+        let tracker = Tracker::new(&self.cluster, self.listener);
         let deployer = Deployer {
             cluster: &self.cluster,
+            tracker: &tracker,
             plan,
             kinds,
             mode: self.mode,
@@ -147,7 +150,8 @@ impl Engine<'_> {
         let stop = async {
             interrupt.wait().await;
         };
-        let outcome = execute::run(plan, &deployer, self.limits, stop).await;
+        let walk = execute::run(plan, &deployer, self.limits, stop);
+        let outcome = tracker.run(walk).await;
         let created = deployer.created.into_inner().into_iter().collect();
         Walked { outcome, created }
     }

@@ -12,7 +12,7 @@ const MAP: (&str, &str) = (
 );
 const WEB: (&str, &str) = (
     "templates/web.yaml",
-    "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  replicas: {{ .Values.replicas }}\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers:\n      - name: app\n        image: example/app:1\n",
+    "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  replicas: {{ .Values.replicas }}\n  strategy: {rollingUpdate: {maxUnavailable: 0}}\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers:\n      - name: app\n        image: example/app:1\n",
 );
 
 fn values(color: &str, replicas: u32) -> Value {

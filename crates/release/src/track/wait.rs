@@ -1,0 +1,440 @@
+//! One wait for an object of the release.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use kzero_cluster::{ApiResource, Budget, Expired, Judgement, WaitError, is_unused_claim, judge};
+use serde_json::Value;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::board::{Key, Seat};
+use super::{Tracker, has_rule};
+use crate::directives::FailMode;
+use crate::event::Event;
+use crate::plan::Item;
+use crate::resource::{Kinds, Role, text};
+
+/// How long a watch that lags behind is waited for before it is asked again.
+pub(super) const LAG: Duration = Duration::from_millis(250);
+/// How long a controller may take to write a first status to a custom resource; one that has none by then is ready.
+const FIRST_STATUS: Duration = Duration::from_secs(2);
+/// Objects that a time-out names besides its own.
+const NAMED: usize = 20;
+
+/// Which state of an object a write has made.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Written {
+    uid: String,
+    generation: Option<i64>,
+    version: Option<u64>,
+}
+
+impl Written {
+    pub(super) fn of(object: &Value) -> Self {
+        Self {
+            uid: text(object, "/metadata/uid").to_owned(),
+            generation: object
+                .pointer("/metadata/generation")
+                .and_then(Value::as_i64),
+            version: text(object, "/metadata/resourceVersion").parse().ok(),
+        }
+    }
+
+    /// Whether an object is in this state or a later one.
+    fn is_in(&self, object: &Value) -> bool {
+        let seen = Self::of(object);
+        if seen.uid != self.uid {
+            return false;
+        }
+        match (self.generation, self.version, seen.version) {
+            (Some(generation), ..) => seen.generation >= Some(generation),
+            (None, Some(version), Some(seen)) => seen >= version,
+            _ => true,
+        }
+    }
+}
+
+/// What a look at the object came to.
+enum Look {
+    Done(Result<(), WaitError>),
+    /// It is ready if nothing changes until then.
+    ReadyAt(Instant),
+    /// It has failed if nothing changes until then.
+    IdleAt(Instant),
+    Wait,
+}
+
+pub(super) struct Wait<'w, 'a> {
+    tracker: &'w Tracker<'a>,
+    item: &'w Item,
+    budget: &'w Budget,
+    bell: Rc<Notify>,
+    seat: Seat,
+    number: usize,
+    state: String,
+    /// A failure that was told and is ignored.
+    ignored: String,
+    seen: Option<Instant>,
+    /// The version of the object and when it came.
+    activity: Option<(String, Instant)>,
+    idle: i64,
+    was_verified: bool,
+}
+
+impl Drop for Wait<'_, '_> {
+    fn drop(&mut self) {
+        self.tracker.unready.borrow_mut().remove(&self.number);
+    }
+}
+
+impl<'w, 'a> Wait<'w, 'a> {
+    pub(super) fn new(tracker: &'w Tracker<'a>, item: &'w Item, budget: &'w Budget) -> Self {
+        let id = &item.resource.id;
+        let bell = Rc::new(Notify::new());
+        let key = Key::Name(id.name.clone());
+        let seat = tracker.seat(&item.resource.api, &id.namespace, key, &bell, false);
+        let number = tracker.next.get();
+        tracker.next.set(number + 1);
+        let state = "nothing is known of it yet".to_owned();
+        tracker
+            .unready
+            .borrow_mut()
+            .insert(number, (id.clone(), state.clone()));
+        Self {
+            tracker,
+            item,
+            budget,
+            bell,
+            seat,
+            number,
+            state,
+            ignored: String::new(),
+            seen: None,
+            activity: None,
+            idle: 0,
+            was_verified: false,
+        }
+    }
+
+    pub(super) async fn run(mut self) -> Result<(), WaitError> {
+        loop {
+            if let Some(failed) = self.seat.failed() {
+                let id = &self.item.resource.id;
+                let at = (id.namespace.as_str(), id.name.as_str());
+                let api = &self.item.resource.api;
+                self.seat = self
+                    .tracker
+                    .other_seat(&self.seat, failed, api, at, &self.bell)?;
+            }
+            let rung = match self.look().await {
+                Look::Done(result) => return result,
+                Look::Wait => self.budget.run(self.bell.notified()).await,
+                Look::ReadyAt(end) => {
+                    let budget = until(self.budget, "first status 2s", end);
+                    match budget.run(self.bell.notified()).await {
+                        Err(_) if !self.budget.expired() => return Ok(()),
+                        rung => rung,
+                    }
+                }
+                Look::IdleAt(end) => {
+                    let budget = until(self.budget, "no activity", end);
+                    match budget.run(self.bell.notified()).await {
+                        Err(_) if !self.budget.expired() => match self.is_idle() {
+                            Some(failure) => return Err(failure),
+                            None => Ok(()),
+                        },
+                        rung => rung,
+                    }
+                }
+            };
+            if let Err(expired) = rung {
+                return Err(self.timed_out(expired));
+            }
+        }
+    }
+
+    /// Looks at what the watch shows.
+    async fn look(&mut self) -> Look {
+        if !self.seat.is_listed() {
+            return Look::Wait;
+        }
+        let id = &self.item.resource.id;
+        let Some(object) = self.seat.object() else {
+            return self.absent().await;
+        };
+        let is_written = match self.tracker.written.borrow().get(id) {
+            Some(written) => written.is_in(&object),
+            None => true,
+        };
+        if !is_written {
+            return Look::Wait;
+        }
+        self.note_activity(&object);
+        let judgement = self.judge(&object).await;
+        match judgement {
+            Judgement::Ready { note } => {
+                if let Some(end) = self.first_status(&object) {
+                    return Look::ReadyAt(end);
+                }
+                self.ready(note, &object).await
+            }
+            Judgement::Progressing(state) => {
+                self.progress(state);
+                match (&self.activity, self.is_custom()) {
+                    (Some((_, at)), true) => {
+                        let most = self.item.directives.tracking.no_activity;
+                        at.checked_add(most).map_or(Look::Wait, Look::IdleAt)
+                    }
+                    _ => Look::Wait,
+                }
+            }
+            Judgement::Failed { why, is_final } => self.failed(why, is_final),
+        }
+    }
+
+    /// The object is not there: it was deleted, or the watch has not seen it yet.
+    async fn absent(&mut self) -> Look {
+        let id = &self.item.resource.id;
+        if self.seen.is_some() {
+            return Look::Done(Err(WaitError::Failed(
+                "it was deleted before it was ready".to_owned(),
+            )));
+        }
+        if !self.was_verified {
+            self.was_verified = true;
+            let api = &self.item.resource.api;
+            let found = self
+                .tracker
+                .cluster
+                .object(api, &id.namespace, &id.name, self.budget)
+                .await;
+            if let Ok(None) = found {
+                return Look::Done(Err(WaitError::Failed(
+                    "it is not there any more".to_owned(),
+                )));
+            }
+            // The watch may have caught up meanwhile, and the bell with it.
+            self.bell.notify_one();
+        }
+        Look::Wait
+    }
+
+    async fn judge(&mut self, object: &Value) -> Judgement {
+        let id = &self.item.resource.id;
+        let is_hook = matches!(self.item.resource.role, Role::Hook(_));
+        match (id.group.as_str(), id.kind.as_str()) {
+            ("", "Pod") if is_hook && text(object, "/status/phase") != "Succeeded" => {
+                match judge("", "Pod", object) {
+                    Judgement::Ready { .. } => {
+                        Judgement::Progressing("the pod has not ended".to_owned())
+                    }
+                    other => other,
+                }
+            }
+            ("", "PersistentVolumeClaim") if is_unused_claim(object) => {
+                let class = text(object, "/spec/storageClassName");
+                match self.tracker.waits_for_consumer(class, self.budget).await {
+                    true => Judgement::Ready { note: None },
+                    false => judge("", "PersistentVolumeClaim", object),
+                }
+            }
+            (group, kind) => judge(group, kind, object),
+        }
+    }
+
+    async fn ready(&mut self, note: Option<String>, object: &Value) -> Look {
+        let id = &self.item.resource.id;
+        if id.kind == "CustomResourceDefinition" {
+            let mut kinds = Kinds::default();
+            let mut definition = object.clone();
+            // Items of lists do not say what they are.
+            definition["kind"] = id.kind.clone().into();
+            kinds.define(&definition);
+            for api in kinds.all() {
+                if let Err(error) = self.served(api).await {
+                    return Look::Done(Err(error));
+                }
+            }
+        }
+        if let Some(note) = note {
+            (self.tracker.listener)(Event::Warning(format!("{id}: {note}")));
+        }
+        Look::Done(Ok(()))
+    }
+
+    /// Waits until the API server answers for a kind, which is a moment after its definition is established.
+    async fn served(&mut self, api: &ApiResource) -> Result<(), WaitError> {
+        while !self.tracker.cluster.answers_for(api, self.budget).await? {
+            self.progress(format!(
+                "the API server does not answer for {} yet",
+                api.group_version
+            ));
+            if let Err(expired) = self.budget.sleep(LAG).await {
+                return Err(self.timed_out(expired));
+            }
+        }
+        Ok(())
+    }
+
+    fn failed(&mut self, why: String, is_final: bool) -> Look {
+        let id = &self.item.resource.id;
+        let text = match id.kind.as_str() {
+            "Job" => format!("job {} failed: {why}", id.name),
+            "Pod" if is_final => format!("pod {} failed: {why}", id.name),
+            _ => why.clone(),
+        };
+        if self.item.directives.tracking.fail_mode == FailMode::FailNow {
+            return Look::Done(Err(WaitError::Failed(text)));
+        }
+        self.ignore(text);
+        if is_final {
+            return Look::Done(Ok(()));
+        }
+        self.progress(why);
+        Look::Wait
+    }
+
+    /// Tells a failure that does not end the deployment, once.
+    fn ignore(&mut self, failure: String) {
+        if self.ignored != failure {
+            let id = &self.item.resource.id;
+            (self.tracker.listener)(Event::Warning(format!(
+                "{id}: {failure}; its annotations say to go on"
+            )));
+            self.ignored = failure;
+        }
+    }
+
+    fn progress(&mut self, state: String) {
+        if state == self.state {
+            return;
+        }
+        let id = &self.item.resource.id;
+        self.state.clone_from(&state);
+        self.tracker
+            .unready
+            .borrow_mut()
+            .insert(self.number, (id.clone(), state.clone()));
+        (self.tracker.listener)(Event::Progress {
+            object: id.to_string(),
+            text: state,
+        });
+    }
+
+    fn is_custom(&self) -> bool {
+        let id = &self.item.resource.id;
+        has_rule(&self.item.resource) && id.group.contains('.') && !id.group.ends_with("k8s.io")
+    }
+
+    fn note_activity(&mut self, object: &Value) {
+        let now = Instant::now();
+        self.seen.get_or_insert(now);
+        let version = text(object, "/metadata/resourceVersion");
+        if self
+            .activity
+            .as_ref()
+            .is_none_or(|(last, _)| last != version)
+        {
+            self.activity = Some((version.to_owned(), now));
+        }
+    }
+
+    /// Until when a custom resource without any status is given time to get one.
+    fn first_status(&self, object: &Value) -> Option<Instant> {
+        let is_bare = object.get("status").is_none_or(|status| {
+            status.is_null() || status.as_object().is_some_and(serde_json::Map::is_empty)
+        });
+        let end = self.seen?.checked_add(FIRST_STATUS)?;
+        (self.is_custom() && is_bare && Instant::now() < end).then_some(end)
+    }
+
+    /// Nothing has happened for too long: the error if that was once too often.
+    fn is_idle(&mut self) -> Option<WaitError> {
+        let tracking = &self.item.directives.tracking;
+        self.idle += 1;
+        let failure = format!(
+            "nothing has happened to it for {}s: {}",
+            tracking.no_activity.as_secs(),
+            self.state
+        );
+        if let Some((_, at)) = &mut self.activity {
+            *at = Instant::now();
+        }
+        if self.idle <= tracking.failures_allowed {
+            return None;
+        }
+        if tracking.fail_mode == FailMode::Ignore {
+            self.ignore(failure);
+            return None;
+        }
+        Some(WaitError::Failed(failure))
+    }
+
+    /// The error of a wait whose time is up: with the state of everything that was waited for by then.
+    fn timed_out(&self, expired: Expired) -> WaitError {
+        let unready = self.tracker.unready.borrow();
+        let others: Vec<String> = unready
+            .iter()
+            .filter(|(number, _)| **number != self.number)
+            .map(|(_, (id, state))| format!("{id} is not ready: {state}"))
+            .collect();
+        let mut lines = vec![self.state.clone()];
+        lines.extend(others.iter().take(NAMED).cloned());
+        if others.len() > NAMED {
+            lines.push(format!("and {} more are not ready", others.len() - NAMED));
+        }
+        WaitError::TimedOut {
+            expired,
+            detail: lines.join("\n"),
+        }
+    }
+}
+
+fn until(budget: &Budget, label: &'static str, end: Instant) -> Budget {
+    budget.child(label, end.saturating_duration_since(Instant::now()))
+}
+
+impl Tracker<'_> {
+    /// Whether volumes of a storage class wait for a pod that needs them. A class that cannot be read does not.
+    async fn waits_for_consumer(&self, class: &str, budget: &Budget) -> bool {
+        if class.is_empty() {
+            return false;
+        }
+        if let Some(known) = self.classes.borrow().get(class) {
+            return *known;
+        }
+        let api = ApiResource {
+            group_version: "storage.k8s.io/v1".to_owned(),
+            kind: "StorageClass".to_owned(),
+            plural: "storageclasses".to_owned(),
+            namespaced: false,
+        };
+        let Ok(found) = self.cluster.object(&api, "", class, budget).await else {
+            return false;
+        };
+        let waits =
+            found.is_some_and(|found| text(&found, "/volumeBindingMode") == "WaitForFirstConsumer");
+        self.classes.borrow_mut().insert(class.to_owned(), waits);
+        waits
+    }
+}
+
+/// Why an object is still there.
+pub(super) fn remaining(object: &Value) -> String {
+    let finalizers: Vec<&str> = object
+        .pointer("/metadata/finalizers")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    match (
+        object.pointer("/metadata/deletionTimestamp"),
+        finalizers.as_slice(),
+    ) {
+        (None, _) => "it is not being deleted".to_owned(),
+        (Some(_), []) => "it is being deleted".to_owned(),
+        (Some(_), finalizers) => format!("it is kept by finalizers {}", finalizers.join(" ")),
+    }
+}

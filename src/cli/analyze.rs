@@ -4,19 +4,23 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use kzero_cluster::{Budget, Target};
+use kzero_gotmpl::Ambient as _;
 use kzero_profile::{Execution as Wanted, Profile, RunMode, duration};
+use kzero_release::secrecy::Mask;
 use serde_json::{Value, json};
 
 use super::app::{App, runtime, target_block};
 use super::args::{AnalyzeArgs, Document};
 use super::final_error;
 use super::needs::{missing_programs, planned_execution, unavailable};
+use crate::ambient::System;
 use crate::checks::{LiveReport, inspect, missing_files};
 use crate::event::{Level, Phase};
 use crate::exit::Failure;
 use crate::pipeline::{Plan, Plans, Step};
+use crate::releases::Releases;
 use crate::report::{Kind, Record, summary};
-use crate::steps::{Execution, Subject};
+use crate::steps::{Execution, Forecast, ForecastContext, Subject};
 
 /// How long the API server may take for its first answer (S-6.12).
 const FIRST_ANSWER: Duration = Duration::from_secs(5);
@@ -36,9 +40,16 @@ pub(super) fn run(app: &App, arguments: &AnalyzeArgs) -> ExitCode {
     }
 }
 
+/// What the cluster answered.
+struct Answers {
+    report: LiveReport,
+    /// By the place of the step and its reference.
+    forecasts: Vec<(String, String, Result<Forecast, String>)>,
+}
+
 /// What asking the cluster gave.
 enum Asked {
-    Answered(LiveReport),
+    Answered(Box<Answers>),
     /// No usable kubeconfig.
     Unavailable(String),
     /// The API did not answer.
@@ -90,7 +101,10 @@ fn analyze(app: &App, arguments: &AnalyzeArgs) -> Result<(), Failure> {
         Err(error) => (None, Asked::Unavailable(error.to_string())),
         Ok(resolved) => {
             let target = resolved.target().clone();
-            (Some(target), ask(&resolved, &plans)?)
+            (
+                Some(target),
+                ask(app, &profile, &resolved, &plans, execution)?,
+            )
         }
     };
     print_head(app, &profile);
@@ -112,9 +126,10 @@ fn analyze(app: &App, arguments: &AnalyzeArgs) -> Result<(), Failure> {
     print_plan(app, &profile, &plans, execution);
     app.output.blank();
     let result = match &asked {
-        Asked::Answered(report) => {
-            print_report(app, report, &mut warnings);
-            verdict(report)
+        Asked::Answered(answers) => {
+            print_report(app, &answers.report, &mut warnings);
+            print_forecasts(app, &answers.forecasts, &mut warnings);
+            verdict(&answers.report)
         }
         Asked::Unavailable(why) | Asked::Silent(why) => {
             let why = one_line(why);
@@ -130,7 +145,7 @@ fn analyze(app: &App, arguments: &AnalyzeArgs) -> Result<(), Failure> {
     };
     if arguments.output == Document::Json {
         let report = match &asked {
-            Asked::Answered(report) => Some(report),
+            Asked::Answered(answers) => Some(&answers.report),
             Asked::Unavailable(_) | Asked::Silent(_) => None,
         };
         let mut shown = document(
@@ -142,6 +157,9 @@ fn analyze(app: &App, arguments: &AnalyzeArgs) -> Result<(), Failure> {
             report,
             &warnings,
         );
+        if let Asked::Answered(answers) = &asked {
+            shown["releases"] = forecasts_json(&answers.forecasts);
+        }
         app.output.masker().mask_json(&mut shown);
         app.output.result(&format!("{shown:#}\n"));
     }
@@ -152,8 +170,16 @@ fn one_line(text: &str) -> String {
     text.lines().map(str::trim).collect::<Vec<_>>().join("; ")
 }
 
-fn ask(resolved: &kzero_cluster::Resolved, plans: &Plans) -> Result<Asked, Failure> {
+fn ask(
+    app: &App,
+    profile: &Profile,
+    resolved: &kzero_cluster::Resolved,
+    plans: &Plans,
+    execution: Execution,
+) -> Result<Asked, Failure> {
     let runtime = runtime()?;
+    let logins = crate::releases::logins(profile, &app.environment);
+    let releases = Releases::new(&app.environment, "analyze", logins);
     let asked = runtime.block_on(async {
         // What a call says meanwhile (throttling, say) is of no interest here.
         let observer: kzero_cluster::Observer = std::sync::Arc::new(|_| {});
@@ -168,12 +194,82 @@ fn ask(resolved: &kzero_cluster::Resolved, plans: &Plans) -> Result<Asked, Failu
             return Asked::Silent(error.to_string());
         }
         match inspect(&cluster, plans, &Budget::unlimited()).await {
-            Ok(report) => Asked::Answered(report),
+            Ok(report) => {
+                let forecasts = match execution {
+                    Execution::Native => forecasts(&cluster, &releases, plans).await,
+                    Execution::Shell => Vec::new(),
+                };
+                Asked::Answered(Box::new(Answers { report, forecasts }))
+            }
             Err(error) => Asked::Silent(error.to_string()),
         }
     });
     runtime.shutdown_background();
     Ok(asked)
+}
+
+/// What release steps of `up` would change, in their order.
+async fn forecasts(
+    cluster: &kzero_cluster::Cluster,
+    releases: &Releases,
+    plans: &Plans,
+) -> Vec<(String, String, Result<Forecast, String>)> {
+    let mut key = [0; 32];
+    System::default().random(&mut key);
+    let mask = Mask::new(key);
+    let cx = ForecastContext {
+        cluster,
+        releases,
+        mask: &mask,
+    };
+    let mut found = Vec::new();
+    for step in &plans.up.steps {
+        if let Some(forecast) = step.action.forecast(&cx) {
+            found.push((step.id.place(), step.label.clone(), forecast.await));
+        }
+    }
+    found
+}
+
+fn print_forecasts(
+    app: &App,
+    forecasts: &[(String, String, Result<Forecast, String>)],
+    warnings: &mut Vec<String>,
+) {
+    let mut warn = |text: String| {
+        app.warn(&text);
+        warnings.push(text);
+    };
+    if !forecasts.is_empty() {
+        app.output.blank();
+        app.lines(Level::Info, Kind::Plan, &["Releases:".to_owned()]);
+    }
+    for (place, reference, forecast) in forecasts {
+        match forecast {
+            Ok(forecast) => {
+                let lines: Vec<String> = forecast
+                    .lines
+                    .iter()
+                    .map(|line| format!("  {line}"))
+                    .collect();
+                app.lines(Level::Info, Kind::Plan, &lines);
+                for text in &forecast.warnings {
+                    warn(format!("warning: {place} {reference}: {text}"));
+                }
+            }
+            Err(why) => warn(format!("warning: {place} {reference}: {}", one_line(why))),
+        }
+    }
+}
+
+fn forecasts_json(forecasts: &[(String, String, Result<Forecast, String>)]) -> Value {
+    let row = |(place, reference, forecast): &(String, String, Result<Forecast, String>)| {
+        match forecast {
+            Ok(forecast) => json!({"step": place, "ref": reference, "plan": forecast.document}),
+            Err(why) => json!({"step": place, "ref": reference, "problem": one_line(why)}),
+        }
+    };
+    forecasts.iter().map(row).collect()
 }
 
 fn mode_word(mode: RunMode) -> &'static str {

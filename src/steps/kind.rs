@@ -8,6 +8,7 @@ use kzero_profile::{KindSpec, StepRef, StepSpec};
 
 use super::context::StepContext;
 use super::error::StepError;
+use super::release::{Forecast, ForecastContext};
 use crate::environment::Environment;
 use crate::event::Phase;
 
@@ -122,6 +123,14 @@ pub trait Action: std::fmt::Debug {
     /// Warnings that need no cluster.
     fn warnings(&self, _execution: Execution) -> Vec<String> {
         Vec::new()
+    }
+
+    /// A look at what a native run would change in the cluster, where the plan line does not say all of it.
+    fn forecast<'a>(
+        &'a self,
+        _cx: &'a ForecastContext<'a>,
+    ) -> Option<LocalBoxFuture<'a, Result<Forecast, String>>> {
+        None
     }
 
     /// What the step is about.

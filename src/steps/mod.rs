@@ -16,6 +16,7 @@ pub use custom::CustomAction;
 pub(crate) use custom::script_program;
 pub use error::StepError;
 pub use kind::{Action, BuildContext, Execution, Kind, NeededFile, Releases, Subject, View};
+pub use release::{Forecast, ForecastContext};
 
 use kzero_profile::KindSpec;
 

@@ -2,7 +2,10 @@
 //!
 //! Shell execution runs helm and release scripts; native execution is in `native`.
 
+mod forecast;
 mod native;
+
+pub use forecast::{Forecast, ForecastContext};
 
 use std::path::{Component, Path, PathBuf};
 
@@ -331,6 +334,13 @@ impl Action for Release {
             }
         }
         warnings
+    }
+
+    fn forecast<'a>(
+        &'a self,
+        cx: &'a ForecastContext<'a>,
+    ) -> Option<LocalBoxFuture<'a, Result<Forecast, String>>> {
+        (self.phase == Phase::Up).then(|| self.foresee(cx).boxed_local())
     }
 
     fn subject(&self) -> Subject {

@@ -113,3 +113,43 @@ fn what_cannot_be_deployed_is_refused_before_anything_is_written() {
     assert!(api.list("/api/v1/namespaces/shop/secrets").is_empty());
     up("chart: ./web\ntake_ownership: true\n").assert_code(0);
 }
+
+#[test]
+fn analyze_names_each_field_that_would_change_and_hides_secrets() {
+    let api = MiniApi::start_blocking();
+    api.apply(objects::namespace("shop"));
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: keys}\nstringData: {pin: {{ .Values.color }}-4711}\n";
+    let typo = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: t, annotations: {helm.sh/hook: pre-instal}}\n";
+    let place = |manifest: &str| {
+        shop(live(STEPS), manifest)
+            .file("charts/web/templates/secret.yaml", secret)
+            .file("charts/web/templates/typo.yaml", typo)
+            .cluster(&api)
+    };
+    place("chart: ./web\n").args(["up"]).run().assert_code(0);
+    api.clear_requests();
+    let outcome = place("chart: ./web\nvalues: {color: blue}\n")
+        .args(["analyze"])
+        .run();
+    outcome
+        .assert_code(0)
+        .assert_stdout("  release.shop/web: upgrade to revision 2, 2 of 2 objects change\n")
+        .assert_stdout("    update ConfigMap shop/settings (the chart changed it)\n")
+        .assert_stdout("      data.color: \"red\" -> \"blue\"\n")
+        .assert_stdout("    update Secret shop/keys (the chart changed it)\n")
+        // S-5.14
+        .assert_stderr(
+            "warning: up[0] release.shop/web: info: skipping unknown hook: \"pre-instal\"",
+        );
+    let text = outcome.stdout_texts().join("\n");
+    for part in ["4711", "cmVkLTQ3MTE", "Ymx1ZS00NzEx"] {
+        assert!(!text.contains(part), "{text}");
+    }
+    assert!(api.writes().is_empty(), "{:?}", api.writes());
+    // What a run would refuse is a warning here.
+    place("chart: ./none\n")
+        .args(["analyze"])
+        .run()
+        .assert_code(0)
+        .assert_stderr("warning: up[0] release.shop/web: chart ./none: there is no ");
+}

@@ -16,7 +16,6 @@ const SHOWN: usize = 200;
 
 /// What a deployment would do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Preview {
     /// `install`, `upgrade`, `rollback` or `uninstall`.
     pub purpose: &'static str,
@@ -34,7 +33,6 @@ pub struct Preview {
 
 /// What happens to one object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct ObjectChange {
     /// `create`, `update`, `replace`, `apply`, `recreate`, `delete`, or `run` for a hook.
     pub verb: &'static str,
@@ -54,7 +52,6 @@ pub struct ObjectChange {
 
 /// What happens to one field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Field {
     /// Where it is.
     pub path: String,
@@ -99,7 +96,8 @@ impl Preview {
             let stage = operation.stage.word();
             match operation.task {
                 Task::Deploy { item, again: false } => {
-                    if let Some(item) = plan.items.get(item).filter(|item| item.decision.changes()) {
+                    if let Some(item) = plan.items.get(item).filter(|item| item.decision.changes())
+                    {
                         changes.push(deployed(item, stage, mask));
                     }
                 }
@@ -149,7 +147,12 @@ fn unchanged(plan: &Plan) -> usize {
     plan.items.iter().filter(kept).count()
 }
 
-fn change(verb: &'static str, id: &ResourceId, stage: &'static str, reason: String) -> ObjectChange {
+fn change(
+    verb: &'static str,
+    id: &ResourceId,
+    stage: &'static str,
+    reason: String,
+) -> ObjectChange {
     ObjectChange {
         verb,
         kind: id.kind.clone(),
@@ -169,7 +172,9 @@ fn deployed(item: &Item, stage: &'static str, mask: &Mask) -> ObjectChange {
     let reason = match &item.decision {
         Decision::Create(_) => "it is not there",
         Decision::CreateWhenGone(_) => "it is being deleted and is created once it is gone",
-        Decision::Patch { patch, .. } if matches!(patch, ObjectPatch::Merge(_)) => "the chart changed it (custom resource)",
+        Decision::Patch { patch, .. } if matches!(patch, ObjectPatch::Merge(_)) => {
+            "the chart changed it (custom resource)"
+        }
         Decision::Patch { .. } => "the chart changed it",
         Decision::Replace { .. } => "it is replaced as a whole (--force)",
         Decision::Apply { .. } => "the API server merges it",

@@ -26,14 +26,14 @@ use crate::steps::error::StepError;
 const DEFAULT_WAIT: Duration = Duration::from_secs(300);
 
 /// What a release step of `up` deploys, from manifest and step together (S-5.3).
-struct Wishes {
-    chart: String,
-    wanted: Wanted,
+pub(super) struct Wishes {
+    pub(super) chart: String,
+    pub(super) wanted: Wanted,
     /// Absolute, and as written.
     values_files: Vec<(PathBuf, String)>,
     values: serde_json::Map<String, serde_json::Value>,
     skip_schema: bool,
-    options: Options,
+    pub(super) options: Options,
 }
 
 impl Release {
@@ -46,7 +46,7 @@ impl Release {
         }
     }
 
-    fn wishes(&self) -> Result<Wishes, StepError> {
+    pub(super) fn wishes(&self) -> Result<Wishes, StepError> {
         let none = ReleaseManifest::default();
         let manifest = self.read_manifest()?.unwrap_or(&none);
         let Some(chart) = self.chart.as_ref().or(manifest.chart.as_ref()) else {
@@ -333,7 +333,7 @@ impl Release {
 }
 
 /// Loads and renders the chart, on the engine's thread.
-fn render(file: ChartFile, wishes: &Wishes, schemas: Schemas) -> Render {
+pub(super) fn render(file: ChartFile, wishes: &Wishes, schemas: Schemas) -> Render {
     let files = wishes.values_files.clone();
     let inline = wishes.values.clone();
     let skip_schema = wishes.skip_schema;

@@ -123,6 +123,10 @@ impl Engine<'_> {
         let budget = deploy.timing.all.clone();
         let planning = async {
             let kinds = self.kinds(&budget).await?;
+            if self.is_dry() {
+                self.ensure_namespace(&kinds, deploy.options.create_namespace, &budget)
+                    .await?;
+            }
             let past = self.past(&deploy.name, &budget).await?;
             self.plan_deployment(
                 &deploy.name,

@@ -1,10 +1,6 @@
 //! How the program is linked.
 
-#![expect(
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    reason = "Cargo asks and is told so"
-)]
+#![expect(clippy::disallowed_methods, reason = "Cargo asks and is told so")]
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

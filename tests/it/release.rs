@@ -9,9 +9,9 @@ const STEPS: &str = "helm: {workspace: charts}\npipelines:\n  down:\n    - relea
 const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {color: {{ .Values.color | quote }}, release: {{ .Release.Name }}}\n";
 
 /// A chart of one ConfigMap with its release manifest.
-fn shop(profile: String, manifest: &str) -> Kzero {
+fn shop(profile: &str, manifest: &str) -> Kzero {
     kzero()
-        .profile(&profile)
+        .profile(profile)
         .file("charts/web.yaml", manifest)
         .file(
             "charts/web/Chart.yaml",
@@ -24,7 +24,7 @@ fn shop(profile: String, manifest: &str) -> Kzero {
 #[test]
 fn a_native_release_step_is_planned_with_what_manifest_and_step_say() {
     let manifest = "chart: ./web\nversion: \"1.2.3\"\ntimeout: 10m\ncreate_namespace: true\n";
-    shop(live(STEPS), manifest)
+    shop(&live(STEPS), manifest)
         .args(["analyze"])
         .run()
         .assert_code(0)
@@ -33,7 +33,7 @@ fn a_native_release_step_is_planned_with_what_manifest_and_step_say() {
             "  0: release.shop/web (helm upgrade --install (sdk), chart=./web, version=1.2.3, wait, create-namespace, timeout=10m0s)\n",
         );
     let api = MiniApi::start_blocking();
-    shop(dry(STEPS), manifest)
+    shop(&dry(STEPS), manifest)
         .cluster(&api)
         .args(["reset"])
         .run()
@@ -49,7 +49,7 @@ fn up_installs_and_upgrades_and_down_uninstalls() {
     let api = MiniApi::start_blocking();
     api.apply(objects::namespace("shop"));
     let up = |manifest: &str| {
-        shop(live(STEPS), manifest)
+        shop(&live(STEPS), manifest)
             .file("charts/blue.yaml", "color: blue\n")
             .cluster(&api)
             .args(["up"])
@@ -77,7 +77,7 @@ fn up_installs_and_upgrades_and_down_uninstalls() {
         .assert_code(0)
         .assert_stdout("nothing would change, no revision made\n");
     let down = || {
-        shop(live(STEPS), "chart: ./web\n")
+        shop(&live(STEPS), "chart: ./web\n")
             .cluster(&api)
             .args(["down"])
             .run()
@@ -93,7 +93,12 @@ fn up_installs_and_upgrades_and_down_uninstalls() {
 #[test]
 fn what_cannot_be_deployed_is_refused_before_anything_is_written() {
     let api = MiniApi::start_blocking();
-    let up = |manifest: &str| shop(live(STEPS), manifest).cluster(&api).args(["up"]).run();
+    let up = |manifest: &str| {
+        shop(&live(STEPS), manifest)
+            .cluster(&api)
+            .args(["up"])
+            .run()
+    };
     // S-5.11
     up("chart: ./web\n")
         .assert_code(3)
@@ -121,7 +126,7 @@ fn analyze_names_each_field_that_would_change_and_hides_secrets() {
     let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: keys}\nstringData: {pin: {{ .Values.color }}-4711}\n";
     let typo = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: t, annotations: {helm.sh/hook: pre-instal}}\n";
     let place = |manifest: &str| {
-        shop(live(STEPS), manifest)
+        shop(&live(STEPS), manifest)
             .file("charts/web/templates/secret.yaml", secret)
             .file("charts/web/templates/typo.yaml", typo)
             .cluster(&api)

@@ -220,7 +220,7 @@ impl Reader<'_> {
             }
             "werf.io/delete-policy" => found.delete_policy = self.delete_policy(key, value)?,
             "werf.io/resource-policy" => {
-                found.resource_policy = self.resource_policy(key, value)?
+                found.resource_policy = self.resource_policy(key, value)?;
             }
             "helm.sh/resource-policy" => {
                 if value.to_lowercase() != "keep" {
@@ -240,7 +240,7 @@ impl Reader<'_> {
                 found.propagation = Some(self.word(key, value, &words)?);
             }
             "werf.io/replicas-on-creation" => {
-                found.replicas_on_creation = Some(self.natural(key, value)?)
+                found.replicas_on_creation = Some(self.natural(key, value)?);
             }
             "werf.io/sensitive" => found.sensitive = Some(self.boolean(key, value)?),
             "werf.io/sensitive-paths" => found.sensitive_paths = self.paths(key, value)?,

@@ -172,9 +172,10 @@ fn deployed(item: &Item, stage: &'static str, mask: &Mask) -> ObjectChange {
     let reason = match &item.decision {
         Decision::Create(_) => "it is not there",
         Decision::CreateWhenGone(_) => "it is being deleted and is created once it is gone",
-        Decision::Patch { patch, .. } if matches!(patch, ObjectPatch::Merge(_)) => {
-            "the chart changed it (custom resource)"
-        }
+        Decision::Patch {
+            patch: ObjectPatch::Merge(_),
+            ..
+        } => "the chart changed it (custom resource)",
         Decision::Patch { .. } => "the chart changed it",
         Decision::Replace { .. } => "it is replaced as a whole (--force)",
         Decision::Apply { .. } => "the API server merges it",

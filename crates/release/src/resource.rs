@@ -102,7 +102,7 @@ pub enum ResourceError {
     )]
     Twice {
         /// The object.
-        id: ResourceId,
+        id: Box<ResourceId>,
         /// The file of the first.
         first: String,
         /// The file of the second.
@@ -133,7 +133,7 @@ impl Kinds {
         &self.discovery
     }
 
-    /// Adds the kinds of a CustomResourceDefinition; other objects add none.
+    /// Adds the kinds of a `CustomResourceDefinition`; other objects add none.
     pub fn define(&mut self, object: &Value) {
         if text(object, "/kind") != "CustomResourceDefinition" {
             return;
@@ -414,7 +414,7 @@ pub fn check_unique(resources: &[Resource]) -> Result<(), ResourceError> {
     for resource in own {
         if let Some(first) = seen.insert(&resource.id, &resource.path) {
             return Err(ResourceError::Twice {
-                id: resource.id.clone(),
+                id: Box::new(resource.id.clone()),
                 first: first.to_owned(),
                 second: resource.path.clone(),
             });

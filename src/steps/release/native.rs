@@ -308,7 +308,7 @@ impl Release {
             // The error of the step says it.
             Event::Failed { .. } => {}
             Event::Progress { object, text } => {
-                cx.cluster.set_progress(format!("{object}: {text}"))
+                cx.cluster.set_progress(format!("{object}: {text}"));
             }
             Event::Log {
                 pod,
@@ -341,7 +341,7 @@ pub(super) fn render(file: ChartFile, wishes: &Wishes, schemas: Schemas) -> Rend
     Box::new(move |context| {
         let loaded = file
             .load()
-            .map_err(|error| not_loaded(&shown, &file, error))?;
+            .map_err(|error| not_loaded(&shown, &file, &error))?;
         let mut values = serde_json::Map::new();
         for (path, written) in files {
             kzero_chart::values::merge_files(&mut values, values_file(&path, &written)?);
@@ -359,7 +359,7 @@ pub(super) fn render(file: ChartFile, wishes: &Wishes, schemas: Schemas) -> Rend
     })
 }
 
-fn not_loaded(written: &str, file: &ChartFile, error: String) -> String {
+fn not_loaded(written: &str, file: &ChartFile, error: &str) -> String {
     let ChartFile::Local(path) = file else {
         return format!("chart {written}: {error}");
     };

@@ -159,7 +159,7 @@ pub(super) fn read(
         "werf.io/skip-logs" => found.skip_logs = reader.boolean(key, value)?,
         "werf.io/skip-logs-for-containers" => found.skip_logs_for = names(reader, key, value)?,
         "werf.io/show-logs-only-for-containers" => {
-            found.show_logs_only_for = names(reader, key, value)?
+            found.show_logs_only_for = names(reader, key, value)?;
         }
         "werf.io/show-logs-only-for-number-of-replicas" => {
             found.show_logs_of_replicas = reader.natural(key, value)?;

@@ -19,7 +19,7 @@ use crate::render::{self, Former, Render, Rendered};
 use crate::resource::{
     Document, Kinds, Lookup, Resource, ResourceId, Role, build, check_unique, owner,
 };
-use crate::revision::{Revision, Status, StoredHook, Time, check_name};
+use crate::revision::{Revision, Status, StoredChart, StoredHook, Time, check_name};
 use crate::storage::merge_labels;
 use crate::track;
 
@@ -156,7 +156,7 @@ impl Engine<'_> {
             chart_values: revision
                 .chart
                 .as_ref()
-                .map(|chart| chart.values())
+                .map(StoredChart::values)
                 .unwrap_or_default(),
             config: revision.config.clone(),
         });

@@ -13,9 +13,9 @@ use crate::error::{Class, ReleaseError};
 use crate::event::Event;
 use crate::execute::{self, Outcome, State};
 use crate::interrupt::Interrupt;
-use crate::plan::{Plan, Purpose, Stage, Task};
+use crate::plan::{Item, Plan, Purpose, Stage, Task};
 use crate::record::Recorder;
-use crate::resource::{Kinds, Role};
+use crate::resource::Kinds;
 use crate::revision::{Revision, Status};
 use crate::track::Tracker;
 
@@ -24,6 +24,51 @@ pub(super) struct Walked {
     pub(super) outcome: Outcome<OperationError>,
     /// Items that were created, with their uids.
     pub(super) created: Vec<(usize, String)>,
+}
+
+/// A walk that failed.
+struct Run<'a> {
+    plan: &'a Plan,
+    walked: &'a Walked,
+    options: &'a Options,
+    timing: &'a Timing,
+}
+
+impl Run<'_> {
+    /// The items that are deleted after the failure: those whose annotations say so, hooks that were done before this one
+    /// failed and would have been deleted, and with `cleanup_on_fail` what an upgrade created.
+    fn doomed(&self) -> Vec<usize> {
+        let mut doomed: Vec<usize> = Vec::new();
+        for (vertex, state) in self.walked.outcome.states.iter().enumerate() {
+            let operation = self.plan.operations.get(vertex);
+            let (item, is_ready) = match operation.map(|operation| operation.task) {
+                Some(Task::Deploy { item, .. }) => (item, false),
+                Some(Task::Ready { item }) => (item, true),
+                _ => continue,
+            };
+            let Some(found) = self.plan.items.get(item) else {
+                continue;
+            };
+            let policy = found.directives.delete_policy;
+            let goes = match state {
+                State::Failed => policy.failed,
+                State::Done => is_ready && found.is_hook() && policy.succeeded,
+                State::Pending | State::Canceled => false,
+            };
+            if goes && !doomed.contains(&item) {
+                doomed.push(item);
+            }
+        }
+        if self.options.cleanup_on_fail && self.plan.purpose == Purpose::Upgrade {
+            for (item, _) in &self.walked.created {
+                let is_hook = self.plan.items.get(*item).is_some_and(Item::is_hook);
+                if !is_hook && !doomed.contains(item) {
+                    doomed.push(*item);
+                }
+            }
+        }
+        doomed
+    }
 }
 
 impl Engine<'_> {
@@ -116,10 +161,14 @@ impl Engine<'_> {
                 })
             }
             Err(error) => {
-                let failed = self
-                    .fail(name, &plan, &recorder, &walked, &error, options, timing)
-                    .await;
-                Err(self.undo(name, &plan, failed, options, timing).await)
+                let run = Run {
+                    plan: &plan,
+                    walked: &walked,
+                    options,
+                    timing,
+                };
+                self.fail(name, &run, &recorder, &error).await;
+                Err(self.undo(name, &plan, error, options, timing).await)
             }
         }
     }
@@ -189,22 +238,13 @@ impl Engine<'_> {
     }
 
     /// Marks the revision failed and deletes what annotations and options say.
-    async fn fail(
-        &self,
-        name: &str,
-        plan: &Plan,
-        recorder: &Recorder<'_>,
-        walked: &Walked,
-        error: &ReleaseError,
-        options: &Options,
-        timing: &Timing,
-    ) -> ReleaseError {
-        let what = match plan.purpose {
+    async fn fail(&self, name: &str, run: &Run<'_>, recorder: &Recorder<'_>, error: &ReleaseError) {
+        let what = match run.plan.purpose {
             Purpose::Upgrade => "Upgrade",
             Purpose::Rollback => "Rollback",
             _ => "Release",
         };
-        let cleanup = timing.cleanup();
+        let cleanup = run.timing.cleanup();
         let said = error.to_string();
         let said = said.split("\nhint: ").next().unwrap_or_default();
         let text = format!("{what} {name:?} failed: {said}");
@@ -213,39 +253,10 @@ impl Engine<'_> {
                 "the record of the revision cannot be marked failed: {trouble}; the next run finds it pending and goes on from there"
             ));
         }
-        let mut doomed: Vec<usize> = Vec::new();
-        for (vertex, state) in walked.outcome.states.iter().enumerate() {
-            let item = match plan.operations.get(vertex).map(|operation| operation.task) {
-                Some(Task::Deploy { item, .. } | Task::Ready { item }) => item,
-                _ => continue,
-            };
-            let Some(found) = plan.items.get(item) else {
-                continue;
-            };
-            let policy = found.directives.delete_policy;
-            let is_hook = matches!(found.resource.role, Role::Hook(_));
-            let goes = (*state == State::Failed && policy.failed)
-                // Hooks that were done before this one failed are cleaned up as if all had been.
-                || (*state == State::Done && is_hook && policy.succeeded && is_ready_task(plan, vertex));
-            if goes && !doomed.contains(&item) {
-                doomed.push(item);
-            }
+        for item in run.doomed() {
+            self.delete_item(run.plan, item, &run.walked.created, run.timing)
+                .await;
         }
-        if options.cleanup_on_fail && plan.purpose == Purpose::Upgrade {
-            for (item, _) in &walked.created {
-                let is_hook = plan
-                    .items
-                    .get(*item)
-                    .is_some_and(|item| matches!(item.resource.role, Role::Hook(_)));
-                if !is_hook && !doomed.contains(item) {
-                    doomed.push(*item);
-                }
-            }
-        }
-        for item in doomed {
-            self.delete_item(plan, item, &walked.created, timing).await;
-        }
-        error.clone()
     }
 
     async fn delete_item(
@@ -381,13 +392,6 @@ const LIMIT: std::time::Duration = std::time::Duration::from_secs(300);
 
 fn look_all(timing: &Timing) -> kzero_cluster::Budget {
     timing.all.clone()
-}
-
-fn is_ready_task(plan: &Plan, vertex: usize) -> bool {
-    matches!(
-        plan.operations.get(vertex).map(|operation| operation.task),
-        Some(Task::Ready { .. })
-    )
 }
 
 fn hook_words(purpose: Purpose, stage: Stage) -> Option<&'static str> {

@@ -11,7 +11,7 @@ use crate::error::{Class, ReleaseError};
 use crate::plan::Purpose;
 use crate::resource::{Document, Kinds, Lookup, Resource, ResourceId, Role, build};
 use crate::revision::{Revision, Status, StoredHook};
-use crate::storage::History;
+use crate::storage::{Entry, History};
 
 /// What was stored of a release.
 pub(super) struct Past {
@@ -67,7 +67,7 @@ impl Engine<'_> {
         for fault in history.faults() {
             self.warn(format!("{fault}; it is left alone"));
         }
-        let last = match history.last().map(|entry| entry.revision()) {
+        let last = match history.last().map(Entry::revision) {
             None => None,
             Some(Ok(revision)) => Some(revision),
             Some(Err(error)) => {

@@ -19,6 +19,7 @@ use crate::plan::{Deletion, Item, Plan, Removal};
 use crate::record::Recorder;
 use crate::resource::{Kinds, Lookup, build, text};
 use crate::revision::{Revision, Status, Time, check_name};
+use crate::storage::Entry;
 use crate::track;
 
 /// What is to be uninstalled, and how.
@@ -285,7 +286,7 @@ impl Engine<'_> {
                 .await?;
             return Ok(());
         }
-        let number = past.history.last().map_or(0, |last| last.version());
+        let number = past.history.last().map_or(0, Entry::version);
         let mut revision = self
             .storage
             .get(&uninstall.name, number, &look(&timing.all))

@@ -137,7 +137,7 @@ impl Builder<'_> {
         }
         let written = self.plan.barrier(stage, None);
         self.plan.graph.connect(before, written, reason);
-        for placed in self.placed[from..].to_vec() {
+        for placed in &self.placed[from..] {
             self.plan
                 .graph
                 .connect(placed.deploy, written, Reason::Stage);

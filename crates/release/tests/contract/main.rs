@@ -1,10 +1,6 @@
 //! Tests of the release engine against a real control plane.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "tests stop at the first surprise"
-)]
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 mod interop;
 mod life;

@@ -20,8 +20,10 @@ const LISTED: usize = 24;
 /// How much of objects is of interest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// All of them.
+    /// All of them, but for who manages which field, which is as large as the rest.
     Whole,
+    /// All of them.
+    Managed,
     /// Their metadata; more may come.
     Head,
 }
@@ -86,7 +88,7 @@ async fn request(
     if let [id] = ids.as_slice() {
         let object = cluster.object(api, &id.namespace, &id.name, budget).await?;
         return Ok(object
-            .map(|object| ((*id).clone(), object))
+            .map(|object| ((*id).clone(), stripped(object, detail)))
             .into_iter()
             .collect());
     }
@@ -95,14 +97,14 @@ async fn request(
         .map(|id| id.namespace.as_str())
         .unwrap_or_default();
     let listed = match detail {
-        Detail::Whole => cluster.objects(api, namespace, budget).await.map(items),
+        Detail::Whole | Detail::Managed => cluster.objects(api, namespace, budget).await.map(items),
         Detail::Head => cluster.object_heads(api, namespace, budget).await,
     };
     let items = match listed {
         Ok(items) => items,
         // Whoever may read objects by name need not have the right to list them.
         Err(error) if error.class() == ErrorClass::Forbidden => {
-            return one_by_one(cluster, api, ids, budget).await;
+            return one_by_one(cluster, api, ids, detail, budget).await;
         }
         Err(error) if error.class() == ErrorClass::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
@@ -113,9 +115,19 @@ async fn request(
         .into_iter()
         .filter_map(|item| {
             let id = wanted.remove(text(&item, "/metadata/name"))?;
-            Some((id.clone(), item))
+            Some((id.clone(), stripped(item, detail)))
         })
         .collect())
+}
+
+/// An object without what is of no interest.
+fn stripped(mut object: Value, detail: Detail) -> Value {
+    if detail != Detail::Managed
+        && let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut)
+    {
+        metadata.remove("managedFields");
+    }
+    object
 }
 
 fn items(mut listed: Value) -> Vec<Value> {
@@ -129,12 +141,13 @@ async fn one_by_one(
     cluster: &Cluster,
     api: &ApiResource,
     ids: Vec<&ResourceId>,
+    detail: Detail,
     budget: &Budget,
 ) -> Result<Vec<(ResourceId, Value)>, ClusterError> {
     let mut reads = stream::iter(ids)
         .map(|id| async move {
             let object = cluster.object(api, &id.namespace, &id.name, budget).await?;
-            Ok::<_, ClusterError>(object.map(|object| (id.clone(), object)))
+            Ok::<_, ClusterError>(object.map(|object| (id.clone(), stripped(object, detail))))
         })
         .buffer_unordered(CONCURRENCY);
     let mut found = Vec::new();

@@ -187,23 +187,27 @@ impl Engine<'_> {
             .map(|hook| hook.events.clone())
             .collect();
         let stored = self.stored_objects(&past.since, &kinds);
-        let original = past
-            .current()
-            .and_then(|current| {
-                past.since
-                    .iter()
-                    .position(|revision| revision.version == current.version)
-            })
-            .and_then(|at| stored.get(at))
-            .into_iter()
-            .flatten()
-            .map(|resource| (resource.id.clone(), resource.object.clone()))
-            .collect();
+        // Only Helm's ways of writing compare with one revision alone.
+        let original = match options.strategy {
+            Strategy::ThreeWay => HashMap::new(),
+            Strategy::Overwrite | Strategy::ServerSide => past
+                .current()
+                .and_then(|current| {
+                    past.since
+                        .iter()
+                        .position(|revision| revision.version == current.version)
+                })
+                .and_then(|at| stored.get(at))
+                .into_iter()
+                .flatten()
+                .map(|resource| (resource.id.clone(), resource.object.clone()))
+                .collect(),
+        };
         let removals = vanished(&stored, &resources);
         let wanted = Wanted {
             resources,
             hooks: &hooks,
-            previous: by_object(&stored),
+            previous: by_object(stored),
             original,
             removals,
         };
@@ -336,14 +340,11 @@ impl Engine<'_> {
             .iter()
             .filter(|resource| !matches!(resource.role, Role::Hook(_)))
             .chain(&removals);
-        let mut live = live::read(
-            &self.cluster,
-            looked_at,
-            kinds,
-            Detail::Whole,
-            &look(budget),
-        )
-        .await?;
+        let detail = match options.strategy {
+            Strategy::ServerSide => Detail::Managed,
+            Strategy::ThreeWay | Strategy::Overwrite => Detail::Whole,
+        };
+        let mut live = live::read(&self.cluster, looked_at, kinds, detail, &look(budget)).await?;
         let rules = Rules {
             release: name.to_owned(),
             namespace: self.namespace().to_owned(),

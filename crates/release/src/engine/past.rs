@@ -201,14 +201,12 @@ pub(super) fn hook_documents(hooks: &[StoredHook]) -> Vec<Document<'_>> {
 }
 
 /// The manifests of each object in revisions, oldest first, without repeating equal neighbours.
-pub(super) fn by_object(revisions: &[Vec<Resource>]) -> HashMap<ResourceId, Vec<Value>> {
+pub(super) fn by_object(revisions: Vec<Vec<Resource>>) -> HashMap<ResourceId, Vec<Value>> {
     let mut found: HashMap<ResourceId, Vec<Value>> = HashMap::new();
-    for resources in revisions {
-        for resource in resources {
-            let manifests = found.entry(resource.id.clone()).or_default();
-            if manifests.last() != Some(&resource.object) {
-                manifests.push(resource.object.clone());
-            }
+    for resource in revisions.into_iter().flatten() {
+        let manifests = found.entry(resource.id).or_default();
+        if manifests.last() != Some(&resource.object) {
+            manifests.push(resource.object);
         }
     }
     found

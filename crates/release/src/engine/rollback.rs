@@ -154,11 +154,12 @@ impl Engine<'_> {
             .flatten()
             .map(|resource| (resource.id.clone(), resource.object.clone()))
             .collect();
+        let removals = vanished(&stored, &resources);
         let wanted = Wanted {
-            removals: vanished(&stored, &resources),
+            removals,
             resources,
             hooks: &hooks,
-            previous: by_object(&stored),
+            previous: by_object(stored),
             original,
         };
         let plan = self

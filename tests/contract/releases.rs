@@ -286,3 +286,54 @@ fn a_proxy_without_rules_changes_nothing() {
     assert_eq!(statuses(&plane, &space), ["deployed"]);
     forget_kind(&plane, &space);
 }
+
+#[test]
+fn a_flaky_api_leaves_nothing_that_the_next_up_does_not_mend() {
+    let plane = ControlPlane::attach();
+    let undisturbed = plane.namespace("live");
+    run(&plane, &undisturbed, "one", "up");
+    run(&plane, &undisturbed, "two", "up");
+    let wanted = state(&plane, &undisturbed);
+    forget_kind(&plane, &undisturbed);
+    let faults = [
+        ("reset", Fault::Reset),
+        ("lose", Fault::LoseAnswer),
+        ("429", Fault::retry_after(429, 1)),
+        ("409", Fault::status(409)),
+        ("500", Fault::status(500)),
+    ];
+    for (place, (name, fault)) in faults.into_iter().enumerate() {
+        let space = plane.namespace("flaky");
+        run(&plane, &space, "one", "up");
+        let proxy = FaultProxy::for_kubeconfig(plane.own_kubeconfig());
+        // Each fault at other writes, and at some reads: every seventh request from the third on.
+        let counts: Vec<_> = (0..4)
+            .map(|n| proxy.add(Rule::new(fault.clone()).nth(3 + place + 7 * n)))
+            .collect();
+        let retrying = format!("retry: {{attempts: 4, delay: 10ms}}\n{STEPS}");
+        let outcome = with_chart(through(&proxy, &space), &space, "two")
+            .profile(&live(&space, &retrying))
+            .args(["up"])
+            .run();
+        assert!([0, 3].contains(&outcome.code), "{name}: {outcome:?}");
+        assert!(
+            counts.iter().any(|count| count.hit() > 0),
+            "{name} happened to no request"
+        );
+        if outcome.code == 0 {
+            assert_eq!(state(&plane, &space), wanted, "{name}");
+        }
+        run(&plane, &space, "two", "up");
+        assert_eq!(state(&plane, &space), wanted, "{name}");
+        let statuses = statuses(&plane, &space);
+        assert_eq!(
+            statuses
+                .iter()
+                .filter(|status| *status == "deployed")
+                .count(),
+            1,
+            "{name}: {statuses:?}"
+        );
+        forget_kind(&plane, &space);
+    }
+}

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::{
     budget::Budget,
     client::{Call, Cluster},
+    discovery::ApiResource,
     error::{Operation, one_line},
     object::{WorkloadRef, namespaced},
     pods::{controller, describe_left, pod_name, unschedulable},
@@ -53,6 +54,15 @@ pub enum CauseSubject {
         /// Its name.
         name: String,
     },
+    /// An object of any kind, and the pods that it controls itself.
+    Object {
+        /// Its kind.
+        api: ApiResource,
+        /// Its namespace; empty for kinds without one.
+        namespace: String,
+        /// Its name.
+        name: String,
+    },
 }
 
 impl CauseSubject {
@@ -61,12 +71,14 @@ impl CauseSubject {
             Self::Workload(workload) => &workload.namespace,
             Self::Job { namespace, .. }
             | Self::Claim { namespace, .. }
-            | Self::Pod { namespace, .. } => namespace,
+            | Self::Pod { namespace, .. }
+            | Self::Object { namespace, .. } => namespace,
         }
     }
 
-    fn kind(&self) -> &'static str {
+    fn kind(&self) -> &str {
         match self {
+            Self::Object { api, .. } => &api.kind,
             Self::Workload(workload) => workload.kind.kind(),
             Self::Job { .. } => "Job",
             Self::Claim { .. } => "PersistentVolumeClaim",
@@ -77,7 +89,10 @@ impl CauseSubject {
     fn name(&self) -> &str {
         match self {
             Self::Workload(workload) => &workload.name,
-            Self::Job { name, .. } | Self::Claim { name, .. } | Self::Pod { name, .. } => name,
+            Self::Job { name, .. }
+            | Self::Claim { name, .. }
+            | Self::Pod { name, .. }
+            | Self::Object { name, .. } => name,
         }
     }
 
@@ -89,6 +104,11 @@ impl CauseSubject {
                 namespaced("v1", namespace, "persistentvolumeclaims", Some(name))
             }
             Self::Pod { namespace, name } => namespaced("v1", namespace, "pods", Some(name)),
+            Self::Object {
+                api,
+                namespace,
+                name,
+            } => api.path(namespace, Some(name)),
         }
     }
 }
@@ -232,6 +252,10 @@ impl Cluster {
                 "labelSelector",
                 format!("batch.kubernetes.io/job-name={name}"),
             )],
+            CauseSubject::Object { .. } => match object.and_then(crate::pods::match_labels) {
+                Some(labels) => vec![("labelSelector", labels)],
+                None => return Vec::new(),
+            },
             CauseSubject::Claim { .. } | CauseSubject::Pod { .. } => Vec::new(),
         };
         let operation = match subject {
@@ -247,6 +271,10 @@ impl Cluster {
             .filter(|pod| match (subject, &owner) {
                 (_, Some(owner)) => owner.owns(pod),
                 (CauseSubject::Claim { name, .. }, None) => crate::claim::uses(pod, name),
+                (CauseSubject::Object { .. }, None) => {
+                    controller(pod.metadata.owner_references.as_deref()).map(|owner| &*owner.uid)
+                        == object.and_then(|object| object.pointer("/metadata/uid")?.as_str())
+                }
                 _ => true,
             })
             .collect()
@@ -409,7 +437,7 @@ fn concerns(event: &Event, subject: &CauseSubject, names: &BTreeSet<(String, Str
     let name = event.involved_object.name.clone().unwrap_or_default();
     let child = match subject {
         CauseSubject::Workload(_) => matches!(kind.as_str(), "ReplicaSet" | "Pod"),
-        CauseSubject::Job { .. } => kind == "Pod",
+        CauseSubject::Job { .. } | CauseSubject::Object { .. } => kind == "Pod",
         CauseSubject::Claim { .. } | CauseSubject::Pod { .. } => false,
     };
     let generated = child

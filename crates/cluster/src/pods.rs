@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use http_body_util::BodyExt;
 use k8s_openapi::{
     api::{
         apps::v1::ReplicaSet,
@@ -123,6 +124,23 @@ fn selector_text(selector: &LabelSelector) -> String {
         }
     }
     parts.join(",")
+}
+
+/// The labels that an object selects its pods by, as a query; `None` if it selects none.
+pub(crate) fn match_labels(object: &Value) -> Option<String> {
+    let selector = object.pointer("/spec/selector")?;
+    // A ReplicationController has the labels alone there.
+    let text = match serde_json::from_value::<LabelSelector>(selector.clone()) {
+        Ok(found) if found != LabelSelector::default() => selector_text(&found),
+        _ => {
+            let labels = selector.as_object()?.iter();
+            labels
+                .filter_map(|(key, value)| Some(format!("{key}={}", value.as_str()?)))
+                .collect::<Vec<_>>()
+                .join(",")
+        }
+    };
+    (!text.is_empty()).then_some(text)
 }
 
 /// `3 pods left, 2 Terminating`.
@@ -257,6 +275,52 @@ impl Cluster {
         }))
     }
 
+    /// Reads the log of a container, line by line. With `follow` until the container ends, else what is there.
+    ///
+    /// Lines are cut at 16 KiB. Ends when `budget` does, without an error.
+    ///
+    /// # Errors
+    ///
+    /// Any [`ClusterError`]: a container that has not started yet has no log.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe to drop; lines that came are not read again by themselves.
+    pub async fn read_log(
+        &self,
+        (namespace, pod, container): (&str, &str, &str),
+        follow: bool,
+        budget: &Budget,
+        mut on_line: impl FnMut(&str),
+    ) -> Result<(), ClusterError> {
+        let operation = Operation::new(
+            "get",
+            "pods/log",
+            Some(namespace),
+            format!("pod {namespace}/{pod}"),
+        );
+        let path = format!("{}/log", namespaced("v1", namespace, "pods", Some(pod)));
+        let call = Call::get(operation.clone(), path)
+            .query("container", container)
+            .query("follow", if follow { "true" } else { "false" });
+        let (response, _) = self.exchange(&call, budget).await?;
+        let mut body = response.into_body();
+        let mut lines = Lines::default();
+        loop {
+            match budget.run(body.frame()).await {
+                Err(_) | Ok(None) => break,
+                Ok(Some(Err(error))) => return Err(self.transport(&operation, &error)),
+                Ok(Some(Ok(frame))) => {
+                    if let Ok(data) = frame.into_data() {
+                        lines.take(&data, &mut on_line);
+                    }
+                }
+            }
+        }
+        lines.end(&mut on_line);
+        Ok(())
+    }
+
     /// The state of a node, `None` if it is gone.
     pub(crate) async fn node_state(
         &self,
@@ -270,11 +334,64 @@ impl Cluster {
     }
 }
 
+/// The most that is kept of one line of a log.
+const LINE_BYTES: usize = 16 * 1024;
+
+/// Pieces of a log as lines.
+#[derive(Default)]
+struct Lines {
+    open: Vec<u8>,
+}
+
+impl Lines {
+    fn take(&mut self, data: &[u8], on_line: &mut impl FnMut(&str)) {
+        let mut parts = data.split(|byte| *byte == b'\n');
+        let last = parts.next_back().unwrap_or_default();
+        for part in parts {
+            self.push(part);
+            self.end(on_line);
+            self.open.clear();
+        }
+        self.push(last);
+    }
+
+    fn push(&mut self, part: &[u8]) {
+        let room = LINE_BYTES.saturating_sub(self.open.len());
+        self.open
+            .extend_from_slice(part.get(..room.min(part.len())).unwrap_or_default());
+    }
+
+    fn end(&mut self, on_line: &mut impl FnMut(&str)) {
+        if !self.open.is_empty() {
+            let line = String::from_utf8_lossy(&self.open);
+            on_line(line.trim_end_matches('\r'));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_log_comes_in_lines_whatever_its_pieces_and_long_ones_are_cut() {
+        let mut found = Vec::new();
+        let mut lines = Lines::default();
+        for piece in ["one\ntw", "o\r\n\nthr", "ee"] {
+            lines.take(piece.as_bytes(), &mut |line: &str| {
+                found.push(line.to_owned());
+            });
+        }
+        lines.end(&mut |line: &str| found.push(line.to_owned()));
+        assert_eq!(found, ["one", "two", "three"]);
+        let mut length = 0;
+        let mut lines = Lines::default();
+        lines.take(&vec![b'x'; LINE_BYTES * 3], &mut |_: &str| ());
+        lines.take(b"\n", &mut |line: &str| length = line.len());
+        assert_eq!(length, LINE_BYTES);
+    }
 
     fn pod(value: Value) -> Pod {
         serde_json::from_value(value).unwrap()

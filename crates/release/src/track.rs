@@ -4,6 +4,9 @@
 //! that are waited for. It starts no task; its watches live in [`Tracker::run`], beside the work that waits.
 
 mod board;
+mod logs;
+mod pods;
+mod report;
 mod wait;
 
 use std::cell::{Cell, RefCell};
@@ -15,7 +18,7 @@ use kzero_cluster::{
     ApiResource, Budget, Cluster, ErrorClass, WaitError, has_rule as kind_has_rule, judge,
 };
 use serde_json::Value;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 
 use crate::directives::State;
 use crate::event::{Event, Listener};
@@ -32,7 +35,11 @@ pub struct Tracker<'a> {
     /// What was written in this run, so that a watch that lags behind is not believed.
     written: RefCell<HashMap<ResourceId, Written>>,
     /// What is waited for and how it is, by the number of the wait.
-    unready: RefCell<BTreeMap<usize, (ResourceId, String)>>,
+    unready: RefCell<BTreeMap<usize, report::Unready>>,
+    /// Held while the causes of a failure are gathered.
+    reporting: Semaphore,
+    /// Turns of reading logs.
+    streams: Semaphore,
     next: Cell<usize>,
     /// Whether storage classes wait for the first consumer, by name.
     classes: RefCell<HashMap<String, bool>>,
@@ -48,6 +55,8 @@ impl<'a> Tracker<'a> {
             boards: Boards::default(),
             written: RefCell::default(),
             unready: RefCell::default(),
+            reporting: Semaphore::new(1),
+            streams: Semaphore::new(logs::STREAMS),
             next: Cell::new(0),
             classes: RefCell::default(),
         }

@@ -189,9 +189,18 @@ pub(super) fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
         .unwrap_or_default()
 }
 
+/// What no count goes beyond: sizes have 32 bits, and one that has more must not overflow a sum.
+const MOST: i64 = u32::MAX as i64;
+
 /// A count; 0 if it is absent or no count.
 pub(super) fn count(object: &Value, pointer: &str) -> i64 {
-    object.pointer(pointer).and_then(Value::as_i64).unwrap_or(0)
+    count_or(object, pointer, 0)
+}
+
+/// A count; something else if it is absent or no count.
+pub(super) fn count_or(object: &Value, pointer: &str, otherwise: i64) -> i64 {
+    let found = object.pointer(pointer).and_then(Value::as_i64);
+    found.unwrap_or(otherwise).clamp(0, MOST)
 }
 
 /// Whether the controller has seen the present generation.
@@ -226,3 +235,6 @@ pub(super) fn sentence(condition: &Value, otherwise: &str) -> String {
         (reason, message) => format!("{reason}: {message}"),
     }
 }
+
+#[cfg(test)]
+mod tests;

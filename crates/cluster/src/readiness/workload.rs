@@ -2,17 +2,16 @@
 
 use serde_json::Value;
 
-use super::object::{Judgement, WIDTH, condition, count, is_observed, sentence, status_of, text};
+use super::object::{
+    Judgement, WIDTH, condition, count, count_or, is_observed, sentence, status_of, text,
+};
 use crate::error::one_line;
 
 const UNSEEN: &str = "the controller has not seen the change";
 
 /// The size that is wanted. The server fills in 1; an object without the field comes from elsewhere.
 fn wanted(object: &Value) -> i64 {
-    object
-        .pointer("/spec/replicas")
-        .and_then(Value::as_i64)
-        .unwrap_or(1)
+    count_or(object, "/spec/replicas", 1)
 }
 
 pub(super) fn deployment(object: &Value) -> Judgement {
@@ -171,10 +170,7 @@ pub(super) fn job(object: &Value) -> Judgement {
     if object.pointer("/spec/suspend") == Some(&Value::Bool(true)) {
         return Judgement::Progressing("the Job is suspended".to_owned());
     }
-    let wanted = object
-        .pointer("/spec/completions")
-        .and_then(Value::as_i64)
-        .unwrap_or(1);
+    let wanted = count_or(object, "/spec/completions", 1);
     let number = |field: &str| count(object, &format!("/status/{field}"));
     let mut said = format!(
         "{} of {wanted} completed, {} active",

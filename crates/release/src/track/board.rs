@@ -115,6 +115,7 @@ impl Boards {
     ///
     /// Safe to drop: the watches end.
     pub(super) async fn drive(&self, cluster: &Cluster) -> Infallible {
+        let _closing = Closing(self);
         let mut running = FuturesUnordered::new();
         loop {
             for (place, board) in self.new.take() {
@@ -147,6 +148,16 @@ impl Boards {
                 .flatten()
                 .for_each(|bell| bell.notify_one());
         }
+    }
+}
+
+/// Closes all boards when their watches end, so that none shows what is no longer kept up.
+struct Closing<'b>(&'b Boards);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.open.borrow_mut().clear();
+        self.0.new.borrow_mut().clear();
     }
 }
 
@@ -314,7 +325,6 @@ impl Seat {
     }
 
     /// The objects of the owner that was asked for, by name.
-    #[expect(dead_code, reason = "pods of workloads are looked at in the next step")]
     pub(super) fn owned(&self) -> Vec<Rc<Value>> {
         let Key::Owner(owner) = &self.key else {
             return Vec::new();
@@ -344,8 +354,11 @@ impl Drop for Seat {
     }
 }
 
-/// The uid of the managing controller.
-pub(super) fn controller(object: &Value) -> Option<&str> {
+/// The uid of the managing controller; of an event that of the object it is about.
+fn controller(object: &Value) -> Option<&str> {
+    if let Some(about) = object.pointer("/involvedObject/uid") {
+        return about.as_str();
+    }
     object
         .pointer("/metadata/ownerReferences")?
         .as_array()?

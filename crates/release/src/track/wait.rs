@@ -1,5 +1,6 @@
 //! One wait for an object of the release.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -9,6 +10,9 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::board::{Key, Seat};
+use super::logs::Logs;
+use super::pods::{Findings, Pods, events_of, new_events};
+use super::report::Unready;
 use super::{Tracker, has_rule};
 use crate::directives::FailMode;
 use crate::event::Event;
@@ -19,6 +23,10 @@ use crate::resource::{Kinds, Role, text};
 pub(super) const LAG: Duration = Duration::from_millis(250);
 /// How long a controller may take to write a first status to a custom resource; one that has none by then is ready.
 const FIRST_STATUS: Duration = Duration::from_secs(2);
+/// How long a watch of pods may take to show the end of what has ended.
+const PODS_END: Duration = Duration::from_secs(2);
+/// Sentences on pods that go with the state of an object.
+const NOTES: usize = 3;
 /// Objects that a time-out names besides its own.
 const NAMED: usize = 20;
 
@@ -58,11 +66,23 @@ impl Written {
 /// What a look at the object came to.
 enum Look {
     Done(Result<(), WaitError>),
-    /// It is ready if nothing changes until then.
-    ReadyAt(Instant),
-    /// It has failed if nothing changes until then.
-    IdleAt(Instant),
-    Wait,
+    /// It goes on; without any change something is due at a time.
+    Wait(Option<(Instant, Due)>),
+}
+
+impl Look {
+    const WAIT: Self = Self::Wait(None);
+}
+
+/// What is due when nothing has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    /// It is ready after all.
+    Ready,
+    /// Nothing has happened for too long.
+    Idle,
+    /// Another look.
+    Look,
 }
 
 pub(super) struct Wait<'w, 'a> {
@@ -80,6 +100,13 @@ pub(super) struct Wait<'w, 'a> {
     activity: Option<(String, Instant)>,
     idle: i64,
     was_verified: bool,
+    pods: Pods,
+    /// The pods of the new revision, as they were last.
+    latest: Vec<Rc<Value>>,
+    logs: Logs<'w>,
+    /// The events of the object, where they are shown.
+    events: Option<Seat>,
+    told: HashSet<(String, i64)>,
 }
 
 impl Drop for Wait<'_, '_> {
@@ -100,7 +127,7 @@ impl<'w, 'a> Wait<'w, 'a> {
         tracker
             .unready
             .borrow_mut()
-            .insert(number, (id.clone(), state.clone()));
+            .insert(number, Unready::new(&item.resource, &state));
         Self {
             tracker,
             item,
@@ -114,10 +141,39 @@ impl<'w, 'a> Wait<'w, 'a> {
             activity: None,
             idle: 0,
             was_verified: false,
+            pods: Pods::default(),
+            latest: Vec::new(),
+            logs: Logs::new(item),
+            events: None,
+            told: HashSet::new(),
         }
     }
 
     pub(super) async fn run(mut self) -> Result<(), WaitError> {
+        let result = self.until_done().await;
+        if self.runs_to_its_end() {
+            self.finish_logs(result.is_ok()).await;
+        }
+        if let Err(error) = &result {
+            self.tracker.report(self.to_blame(error)).await;
+        }
+        result
+    }
+
+    /// What is reported on: when time is up everything that is not ready, otherwise this object.
+    fn to_blame(&self, error: &WaitError) -> Vec<Unready> {
+        let unready = self.tracker.unready.borrow();
+        let own = unready.get(&self.number).cloned();
+        let others = unready
+            .iter()
+            .filter(|(number, _)| {
+                **number != self.number && matches!(error, WaitError::TimedOut { .. })
+            })
+            .map(|(_, unready)| unready.clone());
+        own.into_iter().chain(others).collect()
+    }
+
+    async fn until_done(&mut self) -> Result<(), WaitError> {
         loop {
             if let Some(failed) = self.seat.failed() {
                 let id = &self.item.resource.id;
@@ -127,37 +183,47 @@ impl<'w, 'a> Wait<'w, 'a> {
                     .tracker
                     .other_seat(&self.seat, failed, api, at, &self.bell)?;
             }
-            let rung = match self.look().await {
+            let due = match self.look().await {
                 Look::Done(result) => return result,
-                Look::Wait => self.budget.run(self.bell.notified()).await,
-                Look::ReadyAt(end) => {
-                    let budget = until(self.budget, "first status 2s", end);
-                    match budget.run(self.bell.notified()).await {
-                        Err(_) if !self.budget.expired() => return Ok(()),
-                        rung => rung,
-                    }
-                }
-                Look::IdleAt(end) => {
-                    let budget = until(self.budget, "no activity", end);
-                    match budget.run(self.bell.notified()).await {
-                        Err(_) if !self.budget.expired() => match self.is_idle() {
-                            Some(failure) => return Err(failure),
-                            None => Ok(()),
-                        },
-                        rung => rung,
-                    }
-                }
+                Look::Wait(due) => due,
             };
-            if let Err(expired) = rung {
-                return Err(self.timed_out(expired));
+            let budget = match due {
+                Some((at, _)) => self
+                    .budget
+                    .child("next look", at.saturating_duration_since(Instant::now())),
+                None => self.budget.clone(),
+            };
+            let Err(expired) = self.rest(&budget).await else {
+                continue;
+            };
+            match due {
+                Some((_, due)) if !self.budget.expired() => match due {
+                    Due::Ready => return Ok(()),
+                    Due::Idle => self.grow_idle()?,
+                    Due::Look => {}
+                },
+                _ => return Err(self.timed_out(expired)),
             }
         }
+    }
+
+    /// Waits for the bell; logs flow meanwhile.
+    async fn rest(&mut self, budget: &Budget) -> Result<(), Expired> {
+        let Self { bell, logs, .. } = self;
+        budget
+            .run(async {
+                tokio::select! {
+                    () = bell.notified() => {}
+                    () = logs.flow() => {}
+                }
+            })
+            .await
     }
 
     /// Looks at what the watch shows.
     async fn look(&mut self) -> Look {
         if !self.seat.is_listed() {
-            return Look::Wait;
+            return Look::WAIT;
         }
         let id = &self.item.resource.id;
         let Some(object) = self.seat.object() else {
@@ -168,28 +234,102 @@ impl<'w, 'a> Wait<'w, 'a> {
             None => true,
         };
         if !is_written {
-            return Look::Wait;
+            return Look::WAIT;
         }
         self.note_activity(&object);
-        let judgement = self.judge(&object).await;
-        match judgement {
-            Judgement::Ready { note } => {
-                if let Some(end) = self.first_status(&object) {
-                    return Look::ReadyAt(end);
-                }
-                self.ready(note, &object).await
+        self.show_events(&object);
+        match self.judge(&object).await {
+            Judgement::Ready { note } => match self.first_status(&object) {
+                Some(end) => Look::Wait(Some((end, Due::Ready))),
+                None => self.ready(note, &object).await,
+            },
+            Judgement::Progressing(state) => self.progressing(state, &object),
+            Judgement::Failed { why, is_final } => {
+                self.look_at_pods(&object);
+                self.failed(why, is_final)
             }
-            Judgement::Progressing(state) => {
-                self.progress(state);
-                match (&self.activity, self.is_custom()) {
-                    (Some((_, at)), true) => {
-                        let most = self.item.directives.tracking.no_activity;
-                        at.checked_add(most).map_or(Look::Wait, Look::IdleAt)
-                    }
-                    _ => Look::Wait,
-                }
+        }
+    }
+
+    /// It is not ready: its pods may say why, or that it will not be.
+    fn progressing(&mut self, state: String, object: &Value) -> Look {
+        let findings = self.look_at_pods(object);
+        let mut said = vec![state];
+        said.extend(findings.notes.into_iter().take(NOTES));
+        self.progress(said.join("; "));
+        let tracking = &self.item.directives.tracking;
+        let (failures, last) = self.pods.failures();
+        if failures > tracking.failures_allowed {
+            let failure = format!(
+                "{last}; failures: {failures}, allowed: {}",
+                tracking.failures_allowed
+            );
+            if tracking.fail_mode == FailMode::FailNow {
+                return Look::Done(Err(WaitError::Failed(failure)));
             }
-            Judgement::Failed { why, is_final } => self.failed(why, is_final),
+            let last = last.to_owned();
+            self.ignore(last);
+        }
+        let idle = match &self.activity {
+            Some((_, at)) if self.is_custom() => at
+                .checked_add(tracking.no_activity)
+                .map(|end| (end, Due::Idle)),
+            _ => None,
+        };
+        let again = findings.again.map(|at| (at, Due::Look));
+        Look::Wait(idle.into_iter().chain(again).min())
+    }
+
+    fn look_at_pods(&mut self, object: &Value) -> Findings {
+        let id = &self.item.resource.id;
+        self.latest = self.pods.of(self.tracker, id, object, &self.bell);
+        self.logs.look(self.tracker, &self.latest);
+        let tracking = &self.item.directives.tracking;
+        let seen = (object, self.latest.as_slice());
+        self.pods.look(self.tracker, id, seen, tracking, &self.bell)
+    }
+
+    /// Whether it is ready when its containers have ended, so that their logs have an end as well.
+    fn runs_to_its_end(&self) -> bool {
+        let id = &self.item.resource.id;
+        match (id.group.as_str(), id.kind.as_str()) {
+            ("batch", "Job") => true,
+            ("", "Pod") => self.item.is_hook(),
+            _ => false,
+        }
+    }
+
+    /// Shows what is left of the logs; pods that are deleted later take theirs along.
+    async fn finish_logs(&mut self, has_succeeded: bool) {
+        let budget = Budget::new("end of pods 2s", PODS_END);
+        while let Some(object) = self.seat.object() {
+            self.latest = self
+                .pods
+                .of(self.tracker, &self.item.resource.id, &object, &self.bell);
+            let has_ended =
+                |pod: &Rc<Value>| matches!(text(pod, "/status/phase"), "Succeeded" | "Failed");
+            let is_known = !self.latest.is_empty() && self.latest.iter().all(has_ended);
+            if is_known || self.rest(&budget).await.is_err() {
+                break;
+            }
+        }
+        self.logs
+            .finish(self.tracker, &self.latest, has_succeeded)
+            .await;
+    }
+
+    /// Tells the events of the object, where that is asked for.
+    fn show_events(&mut self, object: &Value) {
+        if !self.item.directives.tracking.show_events {
+            return;
+        }
+        let id = &self.item.resource.id;
+        let uid = text(object, "/metadata/uid");
+        let seat = self
+            .events
+            .get_or_insert_with(|| events_of(self.tracker, &id.namespace, uid, &self.bell));
+        for line in new_events(seat, &mut self.told) {
+            (self.tracker.listener)(Event::Info(format!("{id}: {line}")));
         }
     }
 
@@ -217,7 +357,7 @@ impl<'w, 'a> Wait<'w, 'a> {
             // The watch may have caught up meanwhile, and the bell with it.
             self.bell.notify_one();
         }
-        Look::Wait
+        Look::WAIT
     }
 
     async fn judge(&mut self, object: &Value) -> Judgement {
@@ -292,7 +432,7 @@ impl<'w, 'a> Wait<'w, 'a> {
             return Look::Done(Ok(()));
         }
         self.progress(why);
-        Look::Wait
+        Look::WAIT
     }
 
     /// Tells a failure that does not end the deployment, once.
@@ -312,10 +452,11 @@ impl<'w, 'a> Wait<'w, 'a> {
         }
         let id = &self.item.resource.id;
         self.state.clone_from(&state);
+        let unready = Unready::new(&self.item.resource, &state);
         self.tracker
             .unready
             .borrow_mut()
-            .insert(self.number, (id.clone(), state.clone()));
+            .insert(self.number, unready);
         (self.tracker.listener)(Event::Progress {
             object: id.to_string(),
             text: state,
@@ -349,8 +490,8 @@ impl<'w, 'a> Wait<'w, 'a> {
         (self.is_custom() && is_bare && Instant::now() < end).then_some(end)
     }
 
-    /// Nothing has happened for too long: the error if that was once too often.
-    fn is_idle(&mut self) -> Option<WaitError> {
+    /// Nothing has happened for too long; fails if that was once too often.
+    fn grow_idle(&mut self) -> Result<(), WaitError> {
         let tracking = &self.item.directives.tracking;
         self.idle += 1;
         let failure = format!(
@@ -362,13 +503,13 @@ impl<'w, 'a> Wait<'w, 'a> {
             *at = Instant::now();
         }
         if self.idle <= tracking.failures_allowed {
-            return None;
+            return Ok(());
         }
         if tracking.fail_mode == FailMode::Ignore {
             self.ignore(failure);
-            return None;
+            return Ok(());
         }
-        Some(WaitError::Failed(failure))
+        Err(WaitError::Failed(failure))
     }
 
     /// The error of a wait whose time is up: with the state of everything that was waited for by then.
@@ -377,7 +518,7 @@ impl<'w, 'a> Wait<'w, 'a> {
         let others: Vec<String> = unready
             .iter()
             .filter(|(number, _)| **number != self.number)
-            .map(|(_, (id, state))| format!("{id} is not ready: {state}"))
+            .map(|(_, other)| format!("{} is not ready: {}", other.id, other.state))
             .collect();
         let mut lines = vec![self.state.clone()];
         lines.extend(others.iter().take(NAMED).cloned());
@@ -389,10 +530,6 @@ impl<'w, 'a> Wait<'w, 'a> {
             detail: lines.join("\n"),
         }
     }
-}
-
-fn until(budget: &Budget, label: &'static str, end: Instant) -> Budget {
-    budget.child(label, end.saturating_duration_since(Instant::now()))
 }
 
 impl Tracker<'_> {

@@ -8,4 +8,5 @@ mod merge;
 mod objects;
 mod states;
 mod storage;
+mod track;
 mod world;

@@ -1,0 +1,6 @@
+//! Waits against real controllers.
+
+mod failures;
+mod logs;
+mod stage;
+mod watches;

@@ -176,18 +176,22 @@ impl Engine<'_> {
         Ok(Kinds::new(discovery))
     }
 
-    /// Makes sure that the namespace is there, waiting while it is on its way out. Says whether it is there.
-    async fn ensure_namespace(
+    /// Whether the namespace is there. One that is on its way out is waited for until it is gone.
+    ///
+    /// # Errors
+    ///
+    /// It is not there and is not to be created.
+    async fn has_namespace(
         &self,
         kinds: &Kinds,
         create: bool,
         budget: &Budget,
     ) -> Result<bool, ReleaseError> {
         let name = self.namespace().to_owned();
-        let Some(api) = kinds.resource("v1", "Namespace").cloned() else {
+        let Some(api) = kinds.resource("v1", "Namespace") else {
             return Ok(true);
         };
-        let found = match self.cluster.object(&api, "", &name, &look(budget)).await {
+        let found = match self.cluster.object(api, "", &name, &look(budget)).await {
             Ok(found) => found,
             // Who may not look at namespaces finds out when writing into it.
             Err(error) if error.class() == ErrorClass::Forbidden => return Ok(true),
@@ -209,17 +213,22 @@ impl Engine<'_> {
                 "namespace {name} {state}\nhint: create it first, or have it created with create_namespace: true (--create-namespace)"
             )));
         }
-        if self.is_dry() {
-            return Ok(false);
-        }
-        if ending {
+        if ending && !self.is_dry() {
             self.tell(Event::Progress {
                 object: format!("Namespace {name}"),
                 text: "it is being deleted, waiting until it is gone".to_owned(),
             });
             let at = ("", name.as_str());
-            crate::track::until_gone(&self.cluster, &api, at, None, budget, self.listener).await?;
+            crate::track::until_gone(&self.cluster, api, at, None, budget, self.listener).await?;
         }
+        Ok(false)
+    }
+
+    async fn create_namespace(&self, kinds: &Kinds, budget: &Budget) -> Result<(), ReleaseError> {
+        let name = self.namespace();
+        let Some(api) = kinds.resource("v1", "Namespace") else {
+            return Ok(());
+        };
         let object = json!({
             "apiVersion": "v1",
             "kind": "Namespace",
@@ -229,13 +238,13 @@ impl Engine<'_> {
             manager: MANAGER,
             mode: self.mode,
         };
-        match self
+        let created = self
             .cluster
-            .create_object(&api, "", &object, write, &look(budget))
-            .await
-        {
-            Ok(_) => Ok(true),
-            Err(error) if error.class() == ErrorClass::Exists => Ok(true),
+            .create_object(api, "", &object, write, &look(budget))
+            .await;
+        match created {
+            Ok(_) => Ok(()),
+            Err(error) if error.class() == ErrorClass::Exists => Ok(()),
             Err(error) => Err(ReleaseError::from(error).about("cannot create the namespace")),
         }
     }

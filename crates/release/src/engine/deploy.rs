@@ -13,6 +13,8 @@ use super::{Deployed, Engine, Options, Timing, look, race, started};
 use crate::decide::{self, CrdPolicy, Decision, Kept, Rules, Strategy};
 use crate::directives::{Directives, Ownership};
 use crate::error::ReleaseError;
+use crate::event::Event;
+use crate::interrupt::Interrupt;
 use crate::live::{self, Detail};
 use crate::plan::{Deployment, Item, Plan, Purpose, Removal, Waits};
 use crate::render::{self, Former, Render, Rendered};
@@ -78,35 +80,74 @@ impl Engine<'_> {
             timing,
         } = deploy;
         let budget = timing.all.clone();
-        let kinds = race(&self.interrupt, self.kinds(&budget)).await?;
-        let there = self
-            .ensure_namespace(&kinds, options.create_namespace, &budget)
-            .await?;
+        let (kinds, there) = race(&self.interrupt, async {
+            let kinds = self.kinds(&budget).await?;
+            let there = self
+                .has_namespace(&kinds, options.create_namespace, &budget)
+                .await?;
+            Ok((kinds, there))
+        })
+        .await?;
         let (name, options, timing) = (&name, &options, &timing);
-        self.locked(name, &budget, |interrupt, locked| async move {
-            let planning = async {
-                let past = self.past(name, &timing.all).await?;
-                let past = self
-                    .settle(name, past, options.recover, locked, &timing.all)
-                    .await?;
-                self.plan_deployment(name, options, render, kinds, past, &timing.all)
-                    .await
-            };
-            let planned = race(&interrupt, planning).await?;
-            for warning in &planned.plan.warnings {
-                self.warn(warning.clone());
-            }
-            if options.skip_unchanged && planned.unchanged && planned.plan.is_empty() {
-                return Ok(Deployed {
-                    revision: planned.past.last.unwrap_or(planned.revision),
-                    purpose: planned.plan.purpose,
-                    skipped: true,
-                });
-            }
+        let planning = async |locked| {
+            let past = self.past(name, &timing.all).await?;
+            let past = self
+                .settle(name, past, options.recover, locked, &timing.all)
+                .await?;
+            self.plan_deployment(name, options, render, kinds, past, &timing.all)
+                .await
+        };
+        if there {
+            return self
+                .locked(name, &budget, |interrupt, locked| async move {
+                    let planned = race(&interrupt, planning(locked)).await?;
+                    self.go(name, planned, options, timing, &interrupt).await
+                })
+                .await;
+        }
+        // The namespace is made once it is known that the chart can be deployed. Nobody can hold a lock in it before.
+        let planned = race(&self.interrupt, planning(false)).await?;
+        if self.is_dry() {
             self.tell(started(&planned.plan, planned.revision.version));
-            Box::pin(self.carry_out(name, planned, options, timing, &interrupt, there)).await
+            self.tell(Event::Info(format!(
+                "namespace {} is not there yet, so the API server was not asked to check the objects",
+                self.namespace()
+            )));
+            return Ok(Deployed {
+                revision: planned.revision,
+                purpose: planned.plan.purpose,
+                skipped: false,
+            });
+        }
+        self.create_namespace(&planned.kinds, &look(&budget))
+            .await?;
+        self.locked(name, &budget, |interrupt, _| async move {
+            self.go(name, planned, options, timing, &interrupt).await
         })
         .await
+    }
+
+    /// Does what was planned, if there is anything to do.
+    async fn go(
+        &self,
+        name: &str,
+        planned: Planned,
+        options: &Options,
+        timing: &Timing,
+        interrupt: &Interrupt,
+    ) -> Result<Deployed, ReleaseError> {
+        for warning in &planned.plan.warnings {
+            self.warn(warning.clone());
+        }
+        if options.skip_unchanged && planned.unchanged && planned.plan.is_empty() {
+            return Ok(Deployed {
+                revision: planned.past.last.unwrap_or(planned.revision),
+                purpose: planned.plan.purpose,
+                skipped: true,
+            });
+        }
+        self.tell(started(&planned.plan, planned.revision.version));
+        Box::pin(self.carry_out(name, planned, options, timing, interrupt)).await
     }
 
     /// Plans a deployment and changes nothing: no lock, no record, no object.
@@ -123,10 +164,8 @@ impl Engine<'_> {
         let budget = deploy.timing.all.clone();
         let planning = async {
             let kinds = self.kinds(&budget).await?;
-            if self.is_dry() {
-                self.ensure_namespace(&kinds, deploy.options.create_namespace, &budget)
-                    .await?;
-            }
+            let create = deploy.options.create_namespace || !self.is_dry();
+            self.has_namespace(&kinds, create, &budget).await?;
             let past = self.past(&deploy.name, &budget).await?;
             self.plan_deployment(
                 &deploy.name,
@@ -425,7 +464,7 @@ impl Engine<'_> {
             .and_then(Value::as_str)
             == Some("keep");
         if directives.resource_policy.keep || kept_live {
-            self.tell(crate::event::Event::Info(format!(
+            self.tell(Event::Info(format!(
                 "{} is kept (resource policy)",
                 resource.id
             )));

@@ -80,7 +80,6 @@ impl Engine<'_> {
         options: &Options,
         timing: &Timing,
         interrupt: &Interrupt,
-        namespace_is_there: bool,
     ) -> Result<Deployed, ReleaseError> {
         let Planned {
             plan,
@@ -96,24 +95,17 @@ impl Engine<'_> {
             )));
         }
         if self.is_dry() {
-            if namespace_is_there {
-                let walked = self
-                    .walk(
-                        &plan,
-                        &kinds,
-                        timing,
-                        None,
-                        interrupt,
-                        default_propagation(),
-                    )
-                    .await;
-                self.verdict(&plan, &walked.outcome, interrupt)?;
-            } else {
-                self.tell(Event::Info(format!(
-                    "namespace {} is not there yet, so the API server was not asked to check the objects",
-                    self.namespace()
-                )));
-            }
+            let walked = self
+                .walk(
+                    &plan,
+                    &kinds,
+                    timing,
+                    None,
+                    interrupt,
+                    default_propagation(),
+                )
+                .await;
+            self.verdict(&plan, &walked.outcome, interrupt)?;
             return Ok(Deployed {
                 revision,
                 purpose: plan.purpose,

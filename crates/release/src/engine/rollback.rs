@@ -94,7 +94,7 @@ impl Engine<'_> {
             self.warn(warning.clone());
         }
         self.tell(started(&planned.plan, planned.revision.version));
-        Box::pin(self.carry_out(&rollback.name, planned, &options, timing, interrupt, true)).await
+        Box::pin(self.carry_out(&rollback.name, planned, &options, timing, interrupt)).await
     }
 
     /// Marks a newest revision that stayed pending as failed: what comes now takes its place.

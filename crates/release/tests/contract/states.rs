@@ -587,3 +587,50 @@ async fn a_dry_run_asks_the_server_and_changes_nothing() {
     assert!(world.get("v1", "configmaps/more").is_none());
     assert_eq!(world.statuses().await.len(), 1);
 }
+
+#[tokio::test]
+async fn a_namespace_is_made_only_for_a_chart_that_can_be_deployed() {
+    let plane = ControlPlane::attach();
+    let world = World::new(&plane, "newns").await;
+    let name = format!("{}-new", world.storage.namespace());
+    let deploy = |text: &'static str| {
+        let options = Options {
+            create_namespace: true,
+            ..keep()
+        };
+        let deploy = Deploy {
+            name: "web".into(),
+            options,
+            render: render(files(&[("templates/x.yaml", text)]), json!({})),
+            timing: timing(LONG),
+        };
+        let engine = kzero_release::engine::Engine {
+            cluster: world.cluster.clone(),
+            storage: world.storage.in_namespace(&name),
+            holder: dead(),
+            is_alive: &|_| None,
+            listener: &|_| {},
+            interrupt: Interrupt::never(),
+            mode: ApplyMode::Live,
+            limits: kzero_release::execute::Limits::default(),
+        };
+        async move { engine.deploy(deploy).await }
+    };
+    let path = format!("/api/v1/namespaces/{name}");
+    for broken in [
+        "{{ fail \"no\" }}",
+        "apiVersion: no.example/v1\nkind: Thing\nmetadata: {name: x}\n",
+    ] {
+        let refused = deploy(broken).await.unwrap_err();
+        assert_eq!(refused.class(), Class::Refused, "{refused}");
+        assert!(plane.get(&path).is_none(), "{broken}");
+    }
+    deploy("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")
+        .await
+        .unwrap();
+    assert_eq!(
+        plane.get(&path).unwrap()["metadata"]["labels"]["name"],
+        Value::from(name.as_str())
+    );
+    plane.delete(&path);
+}

@@ -68,6 +68,7 @@ fn command_word(command: Option<&Command>) -> &'static str {
         Some(Command::Target(_)) => "target",
         Some(Command::Init(_)) => "init",
         Some(Command::Chart { .. }) => "chart",
+        Some(Command::Release { .. }) => "release",
         Some(Command::Version) => "version",
         Some(Command::Completion { .. }) => "completion",
         Some(Command::Schema) => "schema",

@@ -89,6 +89,18 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: super::chart::ChartCommand,
     },
+    /// Deploy Helm charts as releases, and look after these.
+    Release {
+        /// Where Helm keeps what it knows.
+        #[command(flatten)]
+        files: super::chart::FileFlags,
+        /// Where the release is.
+        #[command(flatten)]
+        common: super::release::Common,
+        /// What to do with it.
+        #[command(subcommand)]
+        command: super::release::ReleaseCommand,
+    },
     /// Print version, commit, build date and branch.
     Version,
     /// Print a shell completion script.

@@ -6,6 +6,7 @@ mod args;
 mod chart;
 mod init;
 mod needs;
+mod release;
 mod run;
 mod select;
 mod target;
@@ -38,9 +39,11 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             .and_then(|matches| Cli::from_arg_matches(&matches))
     };
     // What is wrong is told by the plain command, whose help is shorter.
-    let cli = match parse(command.clone().mut_subcommand("chart", chart::as_in_helm))
-        .or_else(|_| parse(command))
-    {
+    let as_in_helm = command
+        .clone()
+        .mut_subcommand("chart", chart::as_in_helm)
+        .mut_subcommand("release", chart::as_in_helm);
+    let cli = match parse(as_in_helm).or_else(|_| parse(command)) {
         Ok(cli) => cli,
         Err(error) => return usage(&error, &arguments),
     };
@@ -128,11 +131,17 @@ fn execute(cli: Cli, mut environment: Environment, name: &str, output: Output) -
         ),
         Command::Chart { files, command } => {
             files.apply(&mut environment);
-            let mut global = cli.global;
-            if global.context.is_none() {
-                global.context = environment.text("HELM_KUBECONTEXT");
-            }
+            let global = with_helm_context(cli.global, &environment);
             chart::run(&App::new(global, environment, output), &command)
+        }
+        Command::Release {
+            files,
+            common,
+            command,
+        } => {
+            files.apply(&mut environment);
+            let global = with_helm_context(cli.global, &environment);
+            release::run(&App::new(global, environment, output), &common, &command)
         }
         Command::Reset(arguments) => {
             let arguments = args::RunArgs::from(arguments);
@@ -143,6 +152,14 @@ fn execute(cli: Cli, mut environment: Environment, name: &str, output: Output) -
             )
         }
     }
+}
+
+/// The flags with the context that Helm's variable names, unless a flag does.
+fn with_helm_context(mut global: args::Global, environment: &Environment) -> args::Global {
+    if global.context.is_none() {
+        global.context = environment.text("HELM_KUBECONTEXT");
+    }
+    global
 }
 
 /// Ends a command that has no summary line.

@@ -88,14 +88,19 @@ async fn run_watched(app: &App, arguments: &RunArgs, which: Which) -> Result<(),
 }
 
 /// SIGINT, SIGTERM and SIGHUP (the latter unless it was ignored, as under nohup).
-struct Signals {
+pub(super) struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
     hangup: Option<tokio::signal::unix::Signal>,
 }
 
 impl Signals {
-    fn new() -> std::io::Result<Self> {
+    /// Takes the signals over.
+    ///
+    /// # Errors
+    ///
+    /// The system refuses.
+    pub(super) fn new() -> std::io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         let hangup = (!hangup_is_ignored())
             .then(|| signal(SignalKind::hangup()))
@@ -108,7 +113,7 @@ impl Signals {
     }
 
     /// The first signal asks to stop, the second to do so at once.
-    async fn watch(&mut self, stop: &Stop) -> std::convert::Infallible {
+    pub(super) async fn watch(&mut self, stop: &Stop) -> std::convert::Infallible {
         let mut before = false;
         loop {
             let hangup = async {
@@ -292,7 +297,7 @@ async fn apart<T: Send + 'static>(
 }
 
 /// Sorts by time, and differs between runs of one second.
-fn new_run_id() -> Arc<str> {
+pub(super) fn new_run_id() -> Arc<str> {
     let now = jiff::Zoned::now().with_time_zone(jiff::tz::TimeZone::UTC);
     let time = now.strftime("%Y%m%dT%H%M%S");
     let millis = now.subsec_nanosecond() / 1_000_000;

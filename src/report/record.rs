@@ -25,6 +25,8 @@ pub enum Kind {
     Warning,
     /// A line of a cause report.
     Cause,
+    /// Something that happens to a release.
+    Release,
     /// The final error.
     Error,
 }
@@ -42,6 +44,7 @@ impl Kind {
             Self::Output => "output",
             Self::Warning => "warning",
             Self::Cause => "cause",
+            Self::Release => "release",
             Self::Error => "error",
         }
     }

@@ -11,6 +11,7 @@ mod pipeline;
 mod profile;
 mod regression;
 mod release;
+mod release_cli;
 mod signals;
 mod steps;
 

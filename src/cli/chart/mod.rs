@@ -14,7 +14,7 @@ mod source;
 mod template;
 mod values;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -53,6 +53,9 @@ pub(in crate::cli) enum ChartCommand {
 }
 
 pub(in crate::cli) use flags::as_in_helm;
+pub(in crate::cli) use name::{check as check_release_name, from_template as name_from_template};
+pub(in crate::cli) use source::SourceFlags;
+pub(in crate::cli) use values::ValueFlags;
 
 /// The files of Helm that count, as its flags name them; each is stronger than its variable.
 #[derive(Debug, Clone, Default, Args)]
@@ -109,8 +112,21 @@ fn complain(app: &App, text: &str) {
         .write(&Record::verbatim(Level::Error, Kind::Error, text));
 }
 
+/// Updates the dependencies of a chart's folder, with the flags that say how servers are reached.
+///
+/// # Errors
+///
+/// Helm's texts.
+pub(in crate::cli) fn update_dependencies(
+    app: &App,
+    place: &Path,
+    source: &SourceFlags,
+) -> Result<(), String> {
+    dependency::update(app, place, false, source.flags())
+}
+
 /// The namespace of a release: of the flag, of `HELM_NAMESPACE`, of the kubeconfig's context, or `default`.
-fn namespace(app: &App, flag: Option<&str>) -> String {
+pub(in crate::cli) fn namespace(app: &App, flag: Option<&str>) -> String {
     if let Some(flag) = flag.filter(|flag| !flag.is_empty()) {
         return flag.to_owned();
     }

@@ -12,7 +12,7 @@ const FORM: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9
 /// # Errors
 ///
 /// Helm's words.
-pub(super) fn check(name: &str) -> Result<(), String> {
+pub(in crate::cli) fn check(name: &str) -> Result<(), String> {
     if name.is_empty() {
         return Err("release name \"\": no name provided".to_owned());
     }
@@ -37,7 +37,10 @@ fn is_label(text: &str) -> bool {
 /// # Errors
 ///
 /// The template's.
-pub(super) fn from_template(template: &str, ambient: &dyn Ambient) -> Result<String, String> {
+pub(in crate::cli) fn from_template(
+    template: &str,
+    ambient: &dyn Ambient,
+) -> Result<String, String> {
     kzero_gotmpl::render("name-template", template, &Value::Nil, ambient)
         .map_err(|error| error.to_string())
 }

@@ -9,11 +9,12 @@ use kzero_registry::{Access, Client, Console, Located, Login, Settings, Wanted, 
 
 use super::flags::given;
 use crate::cli::app::{App, runtime};
+use crate::releases::ChartFile;
 
 /// Which chart is meant, where it is and how it is fetched: Helm's flags.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Where the chart is")]
-pub(super) struct SourceFlags {
+pub(in crate::cli) struct SourceFlags {
     /// Version, or constraint as in ^2.0.0 [default: the newest release].
     #[arg(
         long,
@@ -195,39 +196,45 @@ impl SourceFlags {
         reference: &str,
         load: fn(&Path) -> Result<Chart, LoadError>,
     ) -> Result<Found, String> {
-        let access = self.access(app)?;
-        let settings = settings(app);
-        let text = |error: kzero_registry::Error| error.to_string();
-        let here = local(reference, &settings).map_err(text)?;
-        let mut place = None;
-        let chart = match here.filter(|_| self.repo.is_empty()) {
-            Some(path) => {
+        let (chart, place) = match self.find(app, reference)? {
+            ChartFile::Local(path) => {
                 let chart = load(&path).map_err(|error| error.to_string())?;
-                place = Some(path);
-                chart
+                (chart, Some(path))
             }
-            None => {
-                let client = Client::new(&settings, &access, app);
-                let found = runtime()
-                    .map_err(|failure| failure.text().to_owned())?
-                    .block_on(client.locate(reference, &self.wanted()))
-                    .map_err(text)?;
-                match found {
-                    Located::Local(path) => {
-                        let chart = load(&path).map_err(|error| error.to_string())?;
-                        place = Some(path);
-                        chart
-                    }
-                    Located::Fetched(archive) => {
-                        load::archive_bytes(&archive.bytes).map_err(|error| error.to_string())?
-                    }
-                }
+            ChartFile::Fetched(bytes) => {
+                let chart = load::archive_bytes(&bytes).map_err(|error| error.to_string())?;
+                (chart, None)
             }
         };
         for warning in &chart.warnings {
             app.warn(warning);
         }
         Ok(Found { chart, place })
+    }
+
+    /// Finds a chart, and fetches it if it is elsewhere. For a chart of this machine no server is asked and no runtime
+    /// started.
+    ///
+    /// # Errors
+    ///
+    /// Helm's texts, for a chart that is not there or cannot be fetched.
+    pub(in crate::cli) fn find(&self, app: &App, reference: &str) -> Result<ChartFile, String> {
+        let access = self.access(app)?;
+        let settings = settings(app);
+        let text = |error: kzero_registry::Error| error.to_string();
+        let here = local(reference, &settings).map_err(text)?;
+        if let Some(path) = here.filter(|_| self.repo.is_empty()) {
+            return Ok(ChartFile::Local(path));
+        }
+        let client = Client::new(&settings, &access, app);
+        let found = runtime()
+            .map_err(|failure| failure.text().to_owned())?
+            .block_on(client.locate(reference, &self.wanted()))
+            .map_err(text)?;
+        Ok(match found {
+            Located::Local(path) => ChartFile::Local(path),
+            Located::Fetched(archive) => ChartFile::Fetched(archive.bytes.to_vec()),
+        })
     }
 
     /// How servers are reached.

@@ -22,25 +22,25 @@ const TIME: Duration = Duration::from_secs(120);
 /// The flags that give values, as Helm has them.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Values")]
-pub(super) struct ValueFlags {
+pub(in crate::cli) struct ValueFlags {
     /// Values file, address of one, or - for standard input; repeat or separate by commas, later ones win.
     #[arg(short = 'f', long = "values", value_name = "FILE")]
-    pub(super) files: Vec<String>,
+    pub(in crate::cli) files: Vec<String>,
     /// Values as key1=val1,key2=val2; numbers and booleans are recognised.
     #[arg(long, value_name = "KEY=VAL")]
-    pub(super) set: Vec<String>,
+    pub(in crate::cli) set: Vec<String>,
     /// Values as key1=val1,key2=val2, all of them strings.
     #[arg(long, value_name = "KEY=VAL")]
-    pub(super) set_string: Vec<String>,
+    pub(in crate::cli) set_string: Vec<String>,
     /// Values from files: key1=path1,key2=path2.
     #[arg(long, value_name = "KEY=PATH")]
-    pub(super) set_file: Vec<String>,
+    pub(in crate::cli) set_file: Vec<String>,
     /// Values in JSON: key1=json1,key2=json2.
     #[arg(long, value_name = "KEY=JSON")]
-    pub(super) set_json: Vec<String>,
+    pub(in crate::cli) set_json: Vec<String>,
     /// One value that is everything behind the first =.
     #[arg(long, value_name = "KEY=TEXT")]
-    pub(super) set_literal: Vec<String>,
+    pub(in crate::cli) set_literal: Vec<String>,
 }
 
 impl ValueFlags {
@@ -50,7 +50,7 @@ impl ValueFlags {
     /// # Errors
     ///
     /// Helm's words for a file that cannot be read or a text that is no assignment.
-    pub(super) fn merge(&self, app: &App) -> Result<Map<String, Value>, String> {
+    pub(in crate::cli) fn merge(&self, app: &App) -> Result<Map<String, Value>, String> {
         let mut base = Map::new();
         for path in comma_separated(&self.files)? {
             let bytes = read(&path, app)?;

@@ -1,0 +1,325 @@
+//! `kzero release …` on the API server in memory: what is printed, written and refused.
+
+use kzero_testkit::{Kzero, MiniApi, Outcome, objects};
+use serde_json::{Value, json};
+
+use crate::kzero;
+
+const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {color: {{ .Values.color | quote }}, mode: {{ if .Release.IsUpgrade }}upgrade{{ else }}install{{ end }}}\n";
+
+/// A chart of one ConfigMap with notes.
+fn chart(api: &MiniApi) -> Kzero {
+    kzero()
+        .file(
+            "web/Chart.yaml",
+            "apiVersion: v2\nname: web\nversion: 0.1.0\nappVersion: \"2.0\"\n",
+        )
+        .file("web/values.yaml", "color: red\n")
+        .file("web/templates/map.yaml", MAP)
+        .file(
+            "web/templates/NOTES.txt",
+            "The color is {{ .Values.color }}.\n",
+        )
+        .env("HELM_NAMESPACE", "shop")
+        .cluster(api)
+}
+
+fn api() -> MiniApi {
+    let api = MiniApi::start_blocking();
+    api.apply(objects::namespace("shop"));
+    api
+}
+
+fn release(place: &Kzero, words: &[&str]) -> Outcome {
+    let mut arguments = vec!["release"];
+    arguments.extend(words);
+    place.run_with(arguments)
+}
+
+fn color(api: &MiniApi) -> Option<Value> {
+    api.get("/api/v1/namespaces/shop/configmaps/settings")
+        .map(|map| map["data"]["color"].clone())
+}
+
+/// The output with times of the clock taken out.
+fn timeless(text: &str) -> String {
+    text.lines()
+        .map(|line| match line.split_once("LAST DEPLOYED: ") {
+            Some((before, _)) => format!("{before}LAST DEPLOYED: (time)\n"),
+            None => format!("{line}\n"),
+        })
+        .collect()
+}
+
+#[test]
+fn an_install_prints_what_helm_prints() {
+    let api = api();
+    let place = chart(&api);
+    let outcome = release(&place, &["install", "web", "./web"]);
+    outcome.assert_code(0);
+    assert_eq!(
+        timeless(&outcome.stdout),
+        "NAME: web\nLAST DEPLOYED: (time)\nNAMESPACE: shop\nSTATUS: deployed\nREVISION: 1\nTEST SUITE: None\nNOTES:\nThe color is red.\n"
+    );
+    assert_eq!(outcome.stderr, "");
+    assert_eq!(color(&api), Some(json!("red")));
+    release(&place, &["install", "web", "./web"])
+        .assert_code(1)
+        .assert_stderr("Error: INSTALLATION FAILED: cannot re-use a name that is still in use\nhint: `kzero release upgrade --install web CHART`");
+}
+
+#[test]
+fn an_upgrade_says_so_and_installs_where_it_may() {
+    let api = api();
+    let place = chart(&api);
+    release(&place, &["upgrade", "web", "./web"])
+        .assert_code(1)
+        .assert_stderr("Error: UPGRADE FAILED: \"web\" has no deployed releases\nhint: ");
+    release(&place, &["upgrade", "-i", "web", "./web"])
+        .assert_code(0)
+        .assert_stdout(
+            "Release \"web\" does not exist. Installing it now.\nNAME: web\nLAST DEPLOYED: ",
+        );
+    release(
+        &place,
+        &[
+            "upgrade",
+            "web",
+            "./web",
+            "--set",
+            "color=blue",
+            "--hide-notes",
+        ],
+    )
+    .assert_code(0)
+    .assert_stdout("Release \"web\" has been upgraded. Happy Helming!\nNAME: web\nLAST DEPLOYED: ")
+    .assert_stdout("STATUS: deployed\nREVISION: 2\nTEST SUITE: None\n");
+    assert_eq!(color(&api), Some(json!("blue")));
+    // What was given last time counts where nothing is given, as in Helm.
+    release(&place, &["upgrade", "web", "./web"]).assert_code(0);
+    assert_eq!(color(&api), Some(json!("blue")));
+    release(&place, &["upgrade", "web", "./web", "--reset-values"]).assert_code(0);
+    assert_eq!(color(&api), Some(json!("red")));
+    release(&place, &["upgrade", "web", "./web", "--skip-unchanged"])
+        .assert_code(0)
+        .assert_stderr("nothing would change: revision 4 stays\n");
+    let json = release(&place, &["upgrade", "web", "./web", "-o", "json"]);
+    let revision: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(revision["version"], 5);
+    assert_eq!(revision["chart"]["metadata"]["name"], "web");
+}
+
+#[test]
+fn records_are_shown_as_helm_shows_them() {
+    let api = api();
+    let place = chart(&api);
+    release(
+        &place,
+        &[
+            "install",
+            "web",
+            "./web",
+            "--set",
+            "color=blue",
+            "-l",
+            "team=a",
+        ],
+    )
+    .assert_code(0);
+    release(
+        &place,
+        &["upgrade", "web", "./web", "--description", "second"],
+    )
+    .assert_code(0);
+    release(&place, &["status", "web", "--show-desc"])
+        .assert_code(0)
+        .assert_stdout("REVISION: 2\nDESCRIPTION: second\n");
+    release(&place, &["status", "web", "--revision", "1"])
+        .assert_stdout("STATUS: superseded\nREVISION: 1\n");
+    release(&place, &["history", "web"])
+        .assert_code(0)
+        .assert_stdout("\tsuperseded\tweb-0.1.0\t2.0        \tInstall complete\n")
+        .assert_stdout("\tdeployed  \tweb-0.1.0\t2.0        \tsecond          \n");
+    let history = release(&place, &["history", "web", "--max", "1", "-o", "json"]);
+    let rows: Value = serde_json::from_str(&history.stdout).unwrap();
+    assert_eq!(rows.as_array().unwrap().len(), 1);
+    assert_eq!(rows[0]["revision"], 2);
+    release(&place, &["ls", "-q"])
+        .assert_code(0)
+        .assert_stdout("web\n");
+    assert_eq!(release(&place, &["ls", "-q", "-l", "team=b"]).stdout, "");
+    release(&place, &["list", "-A", "-f", "^we"]).assert_stdout("web \tshop     \t2       \t");
+    assert_eq!(release(&place, &["list", "-q", "-n", "default"]).stdout, "");
+    assert_eq!(
+        release(&place, &["get", "values", "web"]).stdout,
+        "USER-SUPPLIED VALUES:\ncolor: blue\n"
+    );
+    release(&place, &["get", "manifest", "web"])
+        .assert_stdout("---\n# Source: web/templates/map.yaml\n");
+    assert_eq!(
+        release(&place, &["get", "notes", "web"]).stdout,
+        "NOTES:\nThe color is blue.\n\n"
+    );
+    release(&place, &["get", "metadata", "web"])
+        .assert_stdout("NAME: web\nCHART: web\nVERSION: 0.1.0\n");
+    release(&place, &["get", "all", "web"]).assert_stdout("COMPUTED VALUES:\ncolor: blue\n");
+    assert_eq!(release(&place, &["get", "hooks", "web"]).stdout, "");
+    for words in [
+        &["status", "none"][..],
+        &["history", "none"],
+        &["get", "values", "none"],
+        &["status", "web", "--revision", "9"],
+    ] {
+        let outcome = release(&place, words);
+        outcome.assert_code(1);
+        assert_eq!(outcome.stderr, "Error: release: not found\n");
+    }
+}
+
+#[test]
+fn a_rollback_and_an_uninstall_say_that_they_are_done() {
+    let api = api();
+    let place = chart(&api);
+    release(&place, &["install", "web", "./web"]).assert_code(0);
+    release(&place, &["upgrade", "web", "./web", "--set", "color=blue"]).assert_code(0);
+    let rolled = release(&place, &["rollback", "web", "1"]);
+    rolled.assert_code(0);
+    assert_eq!(rolled.stdout, "Rollback was a success! Happy Helming!\n");
+    assert_eq!(color(&api), Some(json!("red")));
+    release(&place, &["rollback", "web", "9"])
+        .assert_code(1)
+        .assert_stderr("Error: release has no 9 version\nhint: its revisions are 1, 2, 3\n");
+    release(&place, &["rollback", "web", "one"])
+        .assert_code(1)
+        .assert_stderr("Error: could not convert revision to a number: ");
+    release(&place, &["uninstall", "web", "--cascade", "later"])
+        .assert_code(1)
+        .assert_stderr("Error: invalid cascade value (later). Must be \"background\", \"foreground\", or \"orphan\"\n");
+    release(&place, &["uninstall", "web", "--dry-run"])
+        .assert_code(0)
+        .assert_stdout("release \"web\" uninstalled\n");
+    assert_eq!(color(&api), Some(json!("red")));
+    let gone = release(&place, &["uninstall", "web"]);
+    gone.assert_code(0);
+    assert_eq!(gone.stdout, "release \"web\" uninstalled\n");
+    assert_eq!(color(&api), None);
+    release(&place, &["uninstall", "web"])
+        .assert_code(1)
+        .assert_stderr("Error: uninstall: Release not loaded: web: release: not found\n");
+    release(&place, &["uninstall", "web", "--ignore-not-found"])
+        .assert_code(0)
+        .assert_stdout("release \"web\" uninstalled\n");
+}
+
+#[test]
+fn l15_a_kept_history_is_gone_on_from() {
+    let api = api();
+    let place = chart(&api);
+    release(&place, &["install", "web", "./web", "--set", "color=blue"]).assert_code(0);
+    release(&place, &["uninstall", "web", "--keep-history"]).assert_code(0);
+    release(&place, &["uninstall", "web", "--keep-history"])
+        .assert_code(1)
+        .assert_stderr("Error: the release named \"web\" is already deleted\n");
+    release(&place, &["ls", "-q", "--uninstalled"]).assert_stdout("web\n");
+    release(&place, &["install", "web", "./web"])
+        .assert_code(1)
+        .assert_stderr("Error: INSTALLATION FAILED: cannot re-use a name that is still in use\n");
+    release(&place, &["upgrade", "--install", "web", "./web"])
+        .assert_code(0)
+        .assert_stdout("Release \"web\" does not exist. Installing it now.\n")
+        .assert_stdout("REVISION: 2\n");
+    // What was uninstalled has no values any more.
+    assert_eq!(color(&api), Some(json!("red")));
+}
+
+#[test]
+fn a_dry_run_shows_everything_and_writes_nothing() {
+    let api = api();
+    let place = chart(&api).file(
+        "web/templates/token.yaml",
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: token}\nstringData: {token: hunter2}\n",
+    );
+    for mode in ["--dry-run", "--dry-run=client", "--dry-run=server"] {
+        let outcome = release(&place, &["install", "web", "./web", mode, "--hide-secret"]);
+        outcome
+            .assert_code(0)
+            .assert_stdout("STATUS: pending-install\nREVISION: 1\nTEST SUITE: None\nHOOKS:\nMANIFEST:\n---\n# Source: web/templates/token.yaml\n# HIDDEN: The Secret output has been suppressed\n---\n# Source: web/templates/map.yaml\n")
+            .assert_stdout("NOTES:\nThe color is red.\n");
+        assert!(!outcome.stdout.contains("hunter2"));
+    }
+    assert_eq!(color(&api), None);
+    assert!(api.list("/api/v1/namespaces/shop/secrets").is_empty());
+    release(&place, &["install", "web", "./web", "--hide-secret"])
+        .assert_code(1)
+        .assert_stderr(
+            "Error: INSTALLATION FAILED: Hiding Kubernetes secrets requires a dry-run mode\n",
+        );
+    release(&place, &["install", "web", "./web", "--dry-run=maybe"])
+        .assert_code(1)
+        .assert_stderr("Invalid dry-run flag. Flag must one of the following: false, true, none, client, server\n");
+}
+
+#[test]
+fn names_are_given_made_up_or_refused() {
+    let api = api();
+    let place = chart(&api);
+    release(&place, &["install", "./web", "--generate-name"])
+        .assert_code(0)
+        .assert_stdout("NAME: web-");
+    release(
+        &place,
+        &["uninstall", release(&place, &["ls", "-q"]).stdout.trim()],
+    )
+    .assert_code(0);
+    release(
+        &place,
+        &["install", "./web", "--name-template", "{{ lower \"WEB\" }}"],
+    )
+    .assert_code(0)
+    .assert_stdout("NAME: web\n");
+    for (words, text) in [
+        (
+            &["install", "./web"][..],
+            "Error: INSTALLATION FAILED: must either provide a name or specify --generate-name\n",
+        ),
+        (
+            &["install", "Web_", "./web"],
+            "Error: INSTALLATION FAILED: release name \"Web_\": invalid release name, must match regex",
+        ),
+        (
+            &["upgrade", "Web_", "./web"],
+            "Error: release name is invalid: Web_\n",
+        ),
+        (
+            &["install", "a", "./none"],
+            "Error: INSTALLATION FAILED: path \"./none\" not found\n",
+        ),
+        (
+            &["install", "a", "./web", "--force", "--force-conflicts"],
+            "Error: INSTALLATION FAILED: invalid operation: cannot use force conflicts and force replace together\n",
+        ),
+    ] {
+        release(&place, words).assert_code(1).assert_stderr(text);
+    }
+}
+
+#[test]
+fn progress_is_told_where_it_is_asked_for() {
+    let api = api();
+    let place = chart(&api);
+    release(&place, &["install", "web", "./web", "--progress", "plain"])
+        .assert_code(0)
+        .assert_stderr("revision 1: 1 of 1 objects change\n")
+        .assert_stderr("create ConfigMap shop/settings: done in ");
+    let outcome = release(&place, &["upgrade", "web", "./web", "--progress", "json"]);
+    outcome.assert_code(0);
+    for line in outcome.stderr.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(
+            (&line["kind"], &line["command"]),
+            (&json!("release"), &json!("release"))
+        );
+        assert!(line["event"].is_string(), "{line}");
+    }
+    assert!(outcome.stderr.contains("\"event\":\"started\""));
+}

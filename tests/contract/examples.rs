@@ -333,6 +333,33 @@ fn example_nightly_needs_no_more_rights_than_its_role_grants() {
 }
 
 #[test]
+fn example_release_is_installed_beside_a_parked_database() {
+    let plane = ControlPlane::attach();
+    let example = Example::new(&plane, "release", "shop");
+    let run = |command: &str| {
+        let outcome = example.kzero.run_with([command]);
+        outcome.assert_code(0);
+        outcome
+    };
+    let up = run("up");
+    assert_order(
+        &up,
+        &[
+            "scale statefulset.shop/postgresql -> 1 replicas",
+            "wait for Deployment shop/cache to be ready: done",
+            "create Job shop/migrate-1",
+            "wait for Job shop/migrate-1 to be ready: done",
+            "create Deployment shop/web",
+            "release.shop/shop: revision 1 is deployed",
+        ],
+    );
+    run("analyze").assert_stdout("create Job shop/migrate-2");
+    run("down");
+    assert!(plane.get(&example.path("deployments", "web")).is_none());
+    example.check_parked(&[("statefulsets", "postgresql", 1)]);
+}
+
+#[test]
 fn example_shell_release_starts_kubectl_helm_and_the_release_script() {
     // S-2.8, S-5.16
     let plane = ControlPlane::attach();
@@ -501,7 +528,13 @@ fn every_shipped_script_is_posix_for_dash() {
 
 #[test]
 fn every_shipped_profile_loads_without_a_warning() {
-    let profiles = ["consumer-producer", "database", "nightly", "shell-release"];
+    let profiles = [
+        "consumer-producer",
+        "database",
+        "nightly",
+        "release",
+        "shell-release",
+    ];
     let profiles = profiles.map(|name| (format!("examples/{name}"), "kzero.yaml"));
     let sample = (".".to_owned(), "configs/kzero.sample.yml");
     for (folder, file) in profiles.into_iter().chain([sample]) {

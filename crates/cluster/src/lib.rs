@@ -52,7 +52,9 @@ pub use list::Change;
 pub use notice::{Notice, Observer};
 pub use object::{ApplyMode, ScaleKind, WorkloadRef};
 pub use owners::Parked;
-pub use readiness::{JobOutcome, Judgement, Rollout, Verdict, has_rule, is_unused_claim, judge};
+pub use readiness::{
+    JobOutcome, Judgement, Rollout, Verdict, has_rule, is_custom, is_unused_claim, judge,
+};
 pub use record::{Record, RecordKind};
 pub use scale::{Scaled, Size};
 pub use wait::{Ready, WaitError};

@@ -6,6 +6,7 @@ use http_body_util::BodyExt;
 use kube::Resource;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::{
     budget::Budget,
@@ -267,11 +268,14 @@ impl Cluster {
                 pause(budget, None).await?;
                 continue;
             }
+            let began = Instant::now();
             match self
                 .watch(what, listed.resource_version, budget, &mut see)
                 .await
             {
                 Ok(ControlFlow::Break(done)) => return Ok(done),
+                // One that has lasted has ended as it should: what happens now must not wait.
+                Ok(ControlFlow::Continue(())) if began.elapsed() >= PAUSE => {}
                 Ok(ControlFlow::Continue(())) => pause(budget, None).await?,
                 Err(error) if error.class() == ErrorClass::Forbidden => {
                     access = Access::List;

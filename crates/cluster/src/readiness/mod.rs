@@ -13,7 +13,7 @@ use jiff::Timestamp;
 
 pub use job::JobOutcome;
 pub(crate) use job::outcome as job_outcome;
-pub use object::{Judgement, has_rule, is_unused_claim, judge};
+pub use object::{Judgement, has_rule, is_custom, is_unused_claim, judge};
 
 /// What a failure must be younger than to count.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,4 +1,4 @@
-//! Whether a live object of any kind is ready, by the rules for releases (S-5.14).
+//! Whether a live object of any kind is ready, by the rules for releases (S-14.37).
 
 use serde_json::Value;
 
@@ -88,8 +88,14 @@ pub fn has_rule(group: &str, kind: &str) -> bool {
         | ("batch", "Job")
         | ("apiextensions.k8s.io", "CustomResourceDefinition")
         | ("apiregistration.k8s.io", "APIService") => true,
-        (group, _) => !BUILT_IN.contains(&group),
+        (group, _) => is_custom(group),
     }
+}
+
+/// Whether the kinds of a group do not come with Kubernetes, so that only their status tells how they are.
+#[must_use]
+pub fn is_custom(group: &str) -> bool {
+    !BUILT_IN.contains(&group)
 }
 
 /// Judges a live object of a kind by its own state. Nothing is asked; absent counts are 0.
@@ -116,7 +122,7 @@ pub fn judge(group: &str, kind: &str, object: &Value) -> Judgement {
 }
 
 /// Whether a claim has no volume and no pod that would need one. When its class waits for the first consumer, that is as
-/// far as it gets by itself (S-5.14).
+/// far as it gets by itself (S-14.37).
 #[must_use]
 pub fn is_unused_claim(claim: &Value) -> bool {
     matches!(text(claim, "/status/phase"), "" | "Pending")

@@ -1,4 +1,4 @@
-//! What runs pods, by the rules for releases (S-5.14): a rollout may leave as many pods unready as it may take away.
+//! What runs pods, by the rules for releases (S-14.37): a rollout may leave as many pods unready as it may take away.
 
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! The pods of an object that is waited for: which are of its new revision, and what goes wrong in them.
 //!
 //! Only pods of the new revision count: those of the old one may have been broken for long. What goes wrong is counted
-//! against the failures that the object may have (S-5.16): each crash loop of a restart once, a container that cannot be
+//! against the failures that the object may have: each crash loop of a restart once, a container that cannot be
 //! made or whose image does not come at each new reason and again every ten seconds, pods that are refused and failed
 //! probes by their events.
 

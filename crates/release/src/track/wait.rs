@@ -4,16 +4,18 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-use kzero_cluster::{ApiResource, Budget, Expired, Judgement, WaitError, is_unused_claim, judge};
+use kzero_cluster::{
+    ApiResource, Budget, Expired, Judgement, WaitError, is_custom, is_unused_claim, judge,
+};
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::Tracker;
 use super::board::{Key, Seat};
 use super::logs::Logs;
 use super::pods::{Findings, Pods, events_of, new_events};
 use super::report::Unready;
-use super::{Tracker, has_rule};
 use crate::directives::FailMode;
 use crate::event::Event;
 use crate::plan::Item;
@@ -53,7 +55,8 @@ impl Written {
     fn is_in(&self, object: &Value) -> bool {
         let seen = Self::of(object);
         if seen.uid != self.uid {
-            return false;
+            // Another one took its name: before the write, or after it.
+            return seen.version > self.version && self.version.is_some();
         }
         match (self.generation, self.version, seen.version) {
             (Some(generation), ..) => seen.generation >= Some(generation),
@@ -193,16 +196,16 @@ impl<'w, 'a> Wait<'w, 'a> {
                     .child("next look", at.saturating_duration_since(Instant::now())),
                 None => self.budget.clone(),
             };
-            let Err(expired) = self.rest(&budget).await else {
+            if self.rest(&budget).await.is_ok() {
                 continue;
-            };
+            }
             match due {
                 Some((_, due)) if !self.budget.expired() => match due {
                     Due::Ready => return Ok(()),
                     Due::Idle => self.grow_idle()?,
                     Due::Look => {}
                 },
-                _ => return Err(self.timed_out(expired)),
+                _ => return Err(self.timed_out(self.budget.expiry())),
             }
         }
     }
@@ -464,8 +467,7 @@ impl<'w, 'a> Wait<'w, 'a> {
     }
 
     fn is_custom(&self) -> bool {
-        let id = &self.item.resource.id;
-        has_rule(&self.item.resource) && id.group.contains('.') && !id.group.ends_with("k8s.io")
+        is_custom(&self.item.resource.id.group)
     }
 
     fn note_activity(&mut self, object: &Value) {

@@ -5,7 +5,7 @@ use kzero_release::engine::{Deploy, Options};
 use kzero_release::interrupt::Interrupt;
 use kzero_release::resource::Role;
 use kzero_testkit::ControlPlane;
-use kzero_testkit::objects::{Object, deployment, job, pvc, statefulset};
+use kzero_testkit::objects::{Object, daemonset, deployment, job, pvc, statefulset};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -63,6 +63,30 @@ async fn broken_pods_end_a_wait_long_before_its_time_with_the_reason() {
     }
     let wait = failure(&results[3]);
     assert!(wait.contains("container first"), "{wait}");
+}
+
+#[tokio::test]
+async fn broken_pods_of_other_kinds_are_found_as_well() {
+    let plane = ControlPlane::attach();
+    let stage = Stage::new(&plane, "kinds").await;
+    let crash = |object: Value| {
+        object
+            .annotated("sim.kzero/fail", "crash")
+            .annotated("sim.kzero/backoff", "0.3")
+    };
+    let image = |object: Value| object.annotated("sim.kzero/fail", "image");
+    let objects = [
+        crash(statefulset(stage.name(), "db", 1)),
+        crash(daemonset(stage.name(), "agent")),
+        image(job(stage.name(), "work")),
+    ];
+    let results = stage.ready(&objects, Role::Manifest, 60).await;
+    let reasons = ["CrashLoopBackOff", "CrashLoopBackOff", "ImagePull"];
+    for (reason, result) in reasons.iter().zip(&results) {
+        let text = failure(result);
+        assert!(text.contains(reason), "{text}");
+    }
+    assert!(stage.causes("agent").contains("CrashLoopBackOff"));
 }
 
 #[tokio::test]

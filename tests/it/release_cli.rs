@@ -323,3 +323,50 @@ fn progress_is_told_where_it_is_asked_for() {
     }
     assert!(outcome.stderr.contains("\"event\":\"started\""));
 }
+
+#[test]
+fn a_plan_names_fields_and_writes_nothing() {
+    let api = api();
+    let place = chart(&api).file(
+        "web/templates/token.yaml",
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: token}\ndata: {token: {{ .Values.color | b64enc }}}\n",
+    );
+    let plan = |words: &[&str]| {
+        let mut all = vec!["plan", "web", "./web", "--detailed-exitcode"];
+        all.extend(words);
+        release(&place, &all)
+    };
+    plan(&[])
+        .assert_code(2)
+        .assert_stdout("install of release shop/web, revision 1\n")
+        .assert_stdout("create ConfigMap shop/settings (main): it is not there\n")
+        .assert_stdout("\n2 to create, 0 unchanged\n");
+    release(&place, &["install", "web", "./web"]).assert_code(0);
+    release(&place, &["upgrade", "web", "./web"]).assert_code(0);
+    let before = api.writes().len();
+    plan(&[])
+        .assert_code(0)
+        .assert_stdout("2 unchanged\nnothing would change\n");
+    let blue = plan(&["--set", "color=blue"]);
+    blue.assert_code(2)
+        .assert_stdout("upgrade of release shop/web, revision 3\n")
+        .assert_stdout("update ConfigMap shop/settings (main): the chart changed it\n  data.color: \"red\" -> \"blue\" (changed)\n")
+        .assert_stdout("  data.token: ")
+        .assert_stdout("(hidden: 8 bytes, ")
+        .assert_stdout("2 to update, 0 unchanged\n");
+    assert!(!blue.stdout.contains("cmVk"), "{}", blue.stdout);
+    // Only the record would be another one.
+    plan(&["--set", "other=1"])
+        .assert_code(2)
+        .assert_stdout("2 unchanged\nno object would change, but the record would: ");
+    let json = plan(&["--set", "color=blue", "-o", "json"]);
+    let preview: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(preview["purpose"], "upgrade");
+    assert_eq!(preview["changed"], true);
+    assert_eq!(preview["changes"].as_array().unwrap().len(), 2);
+    plan(&["--graph", "dot"]).assert_stdout("digraph plan {\n");
+    release(&place, &["plan", "web", "./none"])
+        .assert_code(1)
+        .assert_stderr("Error: path \"./none\" not found\n");
+    assert_eq!(api.writes().len(), before);
+}

@@ -2,9 +2,9 @@
 
 use clap::Args;
 use kzero_release::decide::Strategy;
-use kzero_release::engine::{Deploy, Deployed, Engine, Existing, Options};
+use kzero_release::engine::{Deploy, Deployed, Engine, Existing, Options, Timing};
 use kzero_release::error::ReleaseError;
-use kzero_release::revision::{Revision, Status, check_name};
+use kzero_release::revision::{Revision, check_name};
 use kzero_release::show::{Format, StatusParts, status};
 
 use super::chart::{Charted, How, Reuse, find};
@@ -67,7 +67,7 @@ pub(in crate::cli) struct UpgradeArgs {
 
 /// What both take.
 #[derive(Debug, Clone, Args)]
-pub(super) struct DeployFlags {
+struct DeployFlags {
     #[command(flatten)]
     values: ValueFlags,
     #[command(flatten)]
@@ -130,7 +130,7 @@ pub(super) struct DeployFlags {
 
 impl DeployFlags {
     /// Finds the chart and reads the values.
-    pub(super) fn find(&self, place: &Place<'_>, reference: &str) -> Result<Charted, String> {
+    fn find(&self, place: &Place<'_>, reference: &str) -> Result<Charted, String> {
         find(
             place.app,
             reference,
@@ -141,7 +141,7 @@ impl DeployFlags {
     }
 
     /// How it is rendered.
-    pub(super) fn how(&self, reuse: Reuse) -> How {
+    fn how(&self, reuse: Reuse) -> How {
         How {
             reuse,
             checks_schemas: !self.skip_schema_validation,
@@ -151,7 +151,7 @@ impl DeployFlags {
     }
 
     /// How it is deployed.
-    pub(super) fn options(&self, strategy: Strategy) -> Result<Options, String> {
+    fn options(&self, strategy: Strategy) -> Result<Options, String> {
         let waits = self.waiting.wait() || self.atomic;
         Ok(Options {
             wait: waits,
@@ -173,7 +173,7 @@ impl DeployFlags {
     }
 
     /// How changes are written.
-    pub(super) fn strategy(&self) -> Result<Strategy, String> {
+    fn strategy(&self) -> Result<Strategy, String> {
         self.apply.strategy()
     }
 }
@@ -213,37 +213,22 @@ fn installed(place: &Place<'_>, arguments: &InstallArgs) -> Result<(), String> {
 /// Upgrades.
 pub(super) fn upgrade(place: &Place<'_>, arguments: &UpgradeArgs) -> Result<(), String> {
     let flags = &arguments.deploy;
-    let name = arguments.name.as_str();
+    let name = arguments.name();
     let effect = flags.dry_run.effect()?;
-    let strategy = flags.strategy()?;
     check_name(name).map_err(|_| format!("release name is invalid: {name}"))?;
-    let charted = flags.find(place, &arguments.chart)?;
-    let options = flags.options(strategy)?;
-    let is_table = flags.output.output == Format::Table;
+    let (charted, options) = arguments.wishes(place)?;
+    let is_table = arguments.format() == Format::Table;
     let deployed = place.enter(async |session| {
-        let absent = arguments.install && is_absent(session, name).await?;
+        let absent = arguments.install && session.is_absent(name).await?;
         if absent && is_table {
             let text = format!("Release {name:?} does not exist. Installing it now.\n");
             place.app.output.result(&text);
         }
         let deploy = Deploy {
             name: name.to_owned(),
-            options: Options {
-                existing: if arguments.install {
-                    Existing::Either
-                } else {
-                    Existing::Required
-                },
-                history_max: arguments.history.max(place.app),
-                cleanup_on_fail: arguments.cleanup_on_fail,
-                create_namespace: options.create_namespace && arguments.install,
-                ..options
-            },
-            render: charted.render(
-                flags.how(arguments.reuse(absent)),
-                session.releases.schemas(),
-            ),
-            timing: flags.time.timing(),
+            options,
+            render: charted.render(arguments.how(absent), session.releases.schemas()),
+            timing: arguments.timing(),
         };
         let deployed = deployed(session, deploy, effect).await;
         // Helm has these words before what an upgrade says, and not before what an install says.
@@ -261,8 +246,46 @@ pub(super) fn upgrade(place: &Place<'_>, arguments: &UpgradeArgs) -> Result<(), 
 }
 
 impl UpgradeArgs {
-    fn reuse(&self, absent: bool) -> Reuse {
-        if absent || self.reset_values {
+    /// The name of the release.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The form of the output.
+    pub(super) fn format(&self) -> Format {
+        self.deploy.output.output
+    }
+
+    /// What each hook and wait may take.
+    pub(super) fn timing(&self) -> Timing {
+        self.deploy.time.timing()
+    }
+
+    /// The chart with its values, and how it is deployed. No runtime may be running.
+    ///
+    /// # Errors
+    ///
+    /// Helm's texts.
+    pub(super) fn wishes(&self, place: &Place<'_>) -> Result<(Charted, Options), String> {
+        let flags = &self.deploy;
+        let options = flags.options(flags.strategy()?)?;
+        let options = Options {
+            existing: if self.install {
+                Existing::Either
+            } else {
+                Existing::Required
+            },
+            history_max: self.history.max(place.app),
+            cleanup_on_fail: self.cleanup_on_fail,
+            create_namespace: options.create_namespace && self.install,
+            ..options
+        };
+        Ok((flags.find(place, &self.chart)?, options))
+    }
+
+    /// How the chart is rendered, for a release that is there or absent.
+    pub(super) fn how(&self, absent: bool) -> How {
+        let reuse = if absent || self.reset_values {
             Reuse::Never
         } else if self.reuse_values {
             Reuse::All
@@ -270,15 +293,9 @@ impl UpgradeArgs {
             Reuse::Given
         } else {
             Reuse::IfNoneAreGiven
-        }
+        };
+        self.deploy.how(reuse)
     }
-}
-
-/// Whether there is no such release, or only the history of one that was uninstalled.
-async fn is_absent(session: &Session<'_>, name: &str) -> Result<bool, String> {
-    let history = session.history(name).await?;
-    let last = history.last();
-    Ok(last.is_none_or(|last| last.status() == Status::Uninstalled))
 }
 
 /// Deploys, or does as if.

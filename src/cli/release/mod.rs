@@ -4,6 +4,7 @@ mod chart;
 mod deploy;
 mod flags;
 mod list;
+mod plan;
 mod progress;
 mod read;
 mod recover;
@@ -26,6 +27,8 @@ pub(in crate::cli) enum ReleaseCommand {
     Install(Box<deploy::InstallArgs>),
     /// Upgrade a release to a chart, or install it with --install.
     Upgrade(Box<deploy::UpgradeArgs>),
+    /// Show what an upgrade would change, field by field; it takes all flags of upgrade.
+    Plan(Box<plan::PlanArgs>),
     /// Go back to an older revision of a release.
     Rollback(Box<rollback::RollbackArgs>),
     /// Delete what releases deployed, and their records.
@@ -82,19 +85,21 @@ pub(in crate::cli) fn run(app: &App, common: &Common, command: &ReleaseCommand) 
         namespace: super::chart::namespace(app, common.namespace.as_deref()),
         progress: common.progress,
     };
+    let done = |result: Result<(), String>| result.map(|()| ExitCode::SUCCESS);
     let result = match command {
-        ReleaseCommand::Install(arguments) => deploy::install(&place, arguments),
-        ReleaseCommand::Upgrade(arguments) => deploy::upgrade(&place, arguments),
-        ReleaseCommand::Rollback(arguments) => rollback::run(&place, arguments),
-        ReleaseCommand::Uninstall(arguments) => uninstall::run(&place, arguments),
-        ReleaseCommand::Status(arguments) => read::status(&place, arguments),
-        ReleaseCommand::History(arguments) => read::history(&place, arguments),
-        ReleaseCommand::List(arguments) => list::run(&place, arguments),
-        ReleaseCommand::Get { command } => read::get(&place, command),
-        ReleaseCommand::Recover(arguments) => recover::run(&place, arguments),
+        ReleaseCommand::Plan(arguments) => plan::run(&place, arguments),
+        ReleaseCommand::Install(arguments) => done(deploy::install(&place, arguments)),
+        ReleaseCommand::Upgrade(arguments) => done(deploy::upgrade(&place, arguments)),
+        ReleaseCommand::Rollback(arguments) => done(rollback::run(&place, arguments)),
+        ReleaseCommand::Uninstall(arguments) => done(uninstall::run(&place, arguments)),
+        ReleaseCommand::Status(arguments) => done(read::status(&place, arguments)),
+        ReleaseCommand::History(arguments) => done(read::history(&place, arguments)),
+        ReleaseCommand::List(arguments) => done(list::run(&place, arguments)),
+        ReleaseCommand::Get { command } => done(read::get(&place, command)),
+        ReleaseCommand::Recover(arguments) => done(recover::run(&place, arguments)),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(text) => {
             complain(app, &format!("Error: {text}"));
             ExitCode::from(1)

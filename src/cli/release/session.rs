@@ -9,7 +9,7 @@ use kzero_release::error::ReleaseError;
 use kzero_release::event::Event;
 use kzero_release::execute::Limits;
 use kzero_release::interrupt::{Interrupt, Interrupter};
-use kzero_release::revision::Revision;
+use kzero_release::revision::{Revision, Status};
 use kzero_release::storage::{Entry, History, Storage, StorageError};
 
 use super::progress::{self, Progress};
@@ -128,6 +128,21 @@ impl Session<'_> {
             self.place.app.warn(&format!("WARNING: {fault}"));
         }
         Ok(history)
+    }
+
+    /// Whether there is no such release, or only the history of one that was uninstalled.
+    ///
+    /// # Errors
+    ///
+    /// The store's.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe to drop.
+    pub(super) async fn is_absent(&self, name: &str) -> Result<bool, String> {
+        let history = self.history(name).await?;
+        let last = history.last();
+        Ok(last.is_none_or(|last| last.status() == Status::Uninstalled))
     }
 
     /// One revision of a release; the newest for 0.

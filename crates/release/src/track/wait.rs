@@ -577,3 +577,6 @@ pub(super) fn remaining(object: &Value) -> String {
         (Some(_), finalizers) => format!("it is kept by finalizers {}", finalizers.join(" ")),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,11 +1,14 @@
 //! Logs and events of what is waited for.
 
+use kzero_release::engine::Options;
+use kzero_release::event::Event;
 use kzero_release::resource::Role;
 use kzero_testkit::ControlPlane;
 use kzero_testkit::objects::{Object, deployment, job, pod};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::stage::Stage;
+use crate::world::World;
 
 /// Name, annotations, whether the hook succeeds, lines that are shown.
 type Row<'r> = (&'r str, &'r [(&'r str, &'r str)], bool, Vec<String>);
@@ -173,4 +176,33 @@ async fn events_of_an_object_are_shown_where_the_annotation_asks_for_them() {
         !infos.iter().any(|info| info.contains("/quiet")),
         "{infos:?}"
     );
+}
+
+const HOOK: (&str, &str) = (
+    "templates/hook.yaml",
+    "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: mig\n  annotations:\n    helm.sh/hook: pre-install\n    helm.sh/hook-delete-policy: hook-succeeded,hook-failed\nspec:\n  backoffLimit: 0\n  template:\n    metadata:\n      annotations: {sim.kzero/exit: \"1\", sim.kzero/log: no such table}\n    spec:\n      restartPolicy: Never\n      containers: [{name: main, image: example/main:1}]\n",
+);
+
+#[tokio::test]
+async fn logs_of_a_failed_hook_are_shown_before_it_is_deleted() {
+    let plane = ControlPlane::attach();
+    let world = World::new(&plane, "hookgone").await;
+    let error = world
+        .deploy(&[HOOK], json!({}), Options::default())
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("failed pre-install: "), "{error}");
+    assert!(
+        error.contains("job mig failed: BackoffLimitExceeded"),
+        "{error}"
+    );
+    assert!(world.get("batch/v1", "jobs/mig").is_none());
+    let events = world.events.borrow();
+    let at = |pick: fn(&Event) -> bool| events.iter().position(pick);
+    let log = at(|event| matches!(event, Event::Log { line, .. } if line == "no such table"));
+    let cause = at(|event| matches!(event, Event::Cause { .. }));
+    let failed = at(|event| matches!(event, Event::Failed { .. }));
+    assert!(log.is_some() && cause.is_some(), "{events:?}");
+    assert!(log < failed && cause < failed, "{events:?}");
 }

@@ -43,6 +43,51 @@ async fn a_hundred_deployments_share_one_watch() {
 }
 
 #[tokio::test]
+async fn deletions_share_one_watch_as_well() {
+    let plane = ControlPlane::attach();
+    let dir = tempfile::tempdir().unwrap();
+    let proxy = FaultProxy::for_kubeconfig(plane.own_kubeconfig());
+    let stage = Stage::through(&plane, "goners", &proxy.kubeconfig(dir.path())).await;
+    let api = stage.api("v1", "ConfigMap");
+    let names: Vec<String> = (0..50).map(|number| format!("map-{number}")).collect();
+    for name in &names {
+        plane.apply(&configmap(stage.name(), name, &[]));
+    }
+    let listed = plane.list(&stage.space.path("api/v1", "configmaps"));
+    let uids: Vec<(&str, &str)> = listed
+        .iter()
+        .filter_map(|map| {
+            let meta = &map["metadata"];
+            Some((meta["name"].as_str()?, meta["uid"].as_str()?))
+        })
+        .filter(|(name, _)| name.starts_with("map-"))
+        .collect();
+    assert_eq!(uids.len(), names.len());
+    proxy.clear_requests();
+    let budget = budget(60);
+    stage
+        .track(async |tracker| {
+            let waits = uids
+                .iter()
+                .map(|(name, uid)| tracker.gone(&api, (stage.name(), name), Some(*uid), &budget));
+            let delete = async {
+                // All of them are seen first.
+                while stage.events.borrow().len() < names.len() {
+                    tokio::task::yield_now().await;
+                }
+                for name in &names {
+                    plane.delete(&stage.space.path("api/v1", &format!("configmaps/{name}")));
+                }
+            };
+            let (gone, ()) = tokio::join!(futures::future::try_join_all(waits), delete);
+            gone.unwrap();
+        })
+        .await;
+    let requests = proxy.requests();
+    assert_eq!(requests.len(), 2, "{requests:?}");
+}
+
+#[tokio::test]
 async fn a_single_object_is_watched_alone() {
     let plane = ControlPlane::attach();
     let dir = tempfile::tempdir().unwrap();

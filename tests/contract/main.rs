@@ -5,6 +5,7 @@
 mod chart;
 mod examples;
 mod faults;
+mod release_cli;
 mod releases;
 mod signals;
 mod steps;

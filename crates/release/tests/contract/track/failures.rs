@@ -173,6 +173,31 @@ async fn a_quota_is_waited_for_and_named() {
 }
 
 #[tokio::test]
+async fn pods_that_are_refused_end_a_wait_with_the_words_of_who_refuses() {
+    let plane = ControlPlane::attach();
+    let stage = Stage::new(&plane, "refused").await;
+    let namespace = format!("/api/v1/namespaces/{}", stage.name());
+    let label = "pod-security.kubernetes.io/enforce";
+    plane.patch(
+        &namespace,
+        &json!({"metadata": {"labels": {label: "restricted"}}}),
+    );
+    let objects = [
+        deployment(stage.name(), "web", 1),
+        statefulset(stage.name(), "db", 1),
+        daemonset(stage.name(), "agent"),
+    ];
+    let results = stage.ready(&objects, Role::Manifest, 60).await;
+    for result in &results {
+        let text = failure(result);
+        assert!(text.contains("cannot create pods: "), "{text}");
+        assert!(text.contains("violates PodSecurity"), "{text}");
+    }
+    let causes = stage.causes("web");
+    assert!(causes.contains("violates PodSecurity"), "{causes}");
+}
+
+#[tokio::test]
 async fn pods_of_the_old_revision_are_not_blamed() {
     let plane = ControlPlane::attach();
     let stage = Stage::new(&plane, "notblamed").await;

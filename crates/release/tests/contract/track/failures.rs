@@ -197,6 +197,58 @@ async fn pods_that_are_refused_end_a_wait_with_the_words_of_who_refuses() {
     assert!(causes.contains("violates PodSecurity"), "{causes}");
 }
 
+/// Says that the readiness probe of each pod has failed five times, a minute after the container started.
+fn fail_probes(plane: &ControlPlane, stage: &Stage<'_>) {
+    let pods = stage.space.path("api/v1", "pods");
+    plane.wait_until(&pods, Duration::from_secs(30), |pods| {
+        pods.to_string().matches("\"running\":").count() == 2
+    });
+    for pod in plane.list(&pods) {
+        let started = &pod["status"]["containerStatuses"][0]["state"]["running"]["startedAt"];
+        let started: jiff::Timestamp = started.as_str().unwrap().parse().unwrap();
+        let last = started + jiff::SignedDuration::from_secs(60);
+        let meta = &pod["metadata"];
+        plane.apply(&json!({
+            "apiVersion": "v1", "kind": "Event", "type": "Warning", "reason": "Unhealthy",
+            "metadata": {"namespace": stage.name(), "name": meta["name"]},
+            "message": "Readiness probe failed: HTTP probe failed with statuscode: 503",
+            "count": 5, "firstTimestamp": last.to_string(), "lastTimestamp": last.to_string(),
+            "involvedObject": {
+                "apiVersion": "v1", "kind": "Pod", "namespace": stage.name(),
+                "name": meta["name"], "uid": meta["uid"], "fieldPath": "spec.containers{main}",
+            },
+        }));
+    }
+}
+
+#[tokio::test]
+async fn failed_readiness_probes_count_after_the_grace_that_the_annotation_gives() {
+    let plane = ControlPlane::attach();
+    let stage = Stage::new(&plane, "probes").await;
+    let probed = |name: &str| {
+        deployment(stage.name(), name, 1)
+            .annotated("sim.kzero/ready", "never")
+            .with(
+                "/spec/template/spec/containers",
+                json!([{
+                    "name": "main", "image": "registry.invalid/main:1",
+                    "readinessProbe": {"httpGet": {"port": 80}},
+                }]),
+            )
+    };
+    let key = "werf.io/ignore-readiness-probe-fails-for-main";
+    let objects = [probed("usual"), probed("ignored").annotated(key, "1h")];
+    for object in &objects {
+        plane.apply(object);
+    }
+    fail_probes(&plane, &stage);
+    let results = stage.ready(&objects, Role::Manifest, 6).await;
+    let text = failure(&results[0]);
+    assert!(text.contains("Readiness probe failed"), "{text}");
+    assert!(text.ends_with("failures: 5, allowed: 1"), "{text}");
+    assert!(timeout(&results[1]).contains("0 of 1 ready"), "{results:?}");
+}
+
 #[tokio::test]
 async fn pods_of_the_old_revision_are_not_blamed() {
     let plane = ControlPlane::attach();

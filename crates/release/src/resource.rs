@@ -293,9 +293,7 @@ pub fn build(
         };
         let value =
             yaml::decode_object(document.text).map_err(|error| failed(error.to_string()))?;
-        let mut objects = Vec::new();
-        flatten(value, &mut objects, 0).map_err(failed)?;
-        for object in objects {
+        for object in objects(value).map_err(failed)? {
             place(object, document, namespace, kinds, lookup, &mut built)?;
         }
     }
@@ -370,6 +368,16 @@ fn place(
 }
 
 /// The objects of a document: those of a list one by one, none of an empty one.
+///
+/// # Errors
+///
+/// It is no object, or lists are in lists without end.
+pub fn objects(document: Value) -> Result<Vec<Value>, String> {
+    let mut found = Vec::new();
+    flatten(document, &mut found, 0)?;
+    Ok(found)
+}
+
 fn flatten(document: Value, objects: &mut Vec<Value>, depth: usize) -> Result<(), String> {
     if depth > MAX_LIST_DEPTH {
         return Err("lists in lists without end".to_owned());

@@ -8,6 +8,7 @@ use kzero_chart::manifest::Manifest;
 use kzero_chart::render::{Capabilities, KubeVersion, Lookup};
 use kzero_chart::yaml;
 use kzero_cluster::{ApiResource, Budget, Cluster, Discovery};
+use kzero_release::resource::{objects, ownership_faults, text};
 use serde_json::{Map, Value};
 use tokio::runtime::Runtime;
 
@@ -79,12 +80,12 @@ impl Live {
         namespace: &str,
         is_upgrade: bool,
     ) -> Result<(), String> {
-        let mut objects = Vec::new();
+        let mut all = Vec::new();
         for manifest in manifests {
-            flatten(document(manifest)?, &mut objects);
+            all.extend(found_in(manifest)?);
         }
         let mut known = Vec::new();
-        for object in &objects {
+        for object in &all {
             known.push((self.resource(object)?, object));
         }
         if is_upgrade {
@@ -176,112 +177,14 @@ impl Lookup for Live {
     }
 }
 
-fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
-    object
-        .pointer(pointer)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-}
-
-fn document(manifest: &Manifest) -> Result<Value, String> {
-    yaml::decode(&manifest.content).map_err(|error| {
+/// The objects of a document.
+fn found_in(manifest: &Manifest) -> Result<Vec<Value>, String> {
+    let failed = |error: &dyn std::fmt::Display| {
         format!(
             "unable to build kubernetes objects from release manifest: {}: {error}",
             manifest.path
         )
-    })
-}
-
-/// The objects of a document: those of a list one by one, none of an empty one.
-fn flatten(document: Value, objects: &mut Vec<Value>) {
-    let is_list = text(&document, "/kind").ends_with("List");
-    match document {
-        Value::Null => {}
-        Value::Object(mut map) if is_list && map.get("items").is_some_and(Value::is_array) => {
-            if let Some(Value::Array(items)) = map.remove("items") {
-                for item in items {
-                    flatten(item, objects);
-                }
-            }
-        }
-        other => objects.push(other),
-    }
-}
-
-/// Why an object does not belong to a release.
-fn ownership_faults(object: &Value, release: &str, namespace: &str) -> Vec<String> {
-    let wanted = [
-        (
-            "label",
-            "/metadata/labels",
-            "app.kubernetes.io/managed-by",
-            "Helm",
-        ),
-        (
-            "annotation",
-            "/metadata/annotations",
-            "meta.helm.sh/release-name",
-            release,
-        ),
-        (
-            "annotation",
-            "/metadata/annotations",
-            "meta.helm.sh/release-namespace",
-            namespace,
-        ),
-    ];
-    let mut faults = Vec::new();
-    for (what, place, key, value) in wanted {
-        let found = object
-            .pointer(place)
-            .and_then(|map| map.get(key))
-            .and_then(Value::as_str);
-        match found {
-            Some(found) if found == value => {}
-            Some(found) => faults.push(format!(
-                "{what} validation error: key {key:?} must equal {value:?}: current value is {found:?}"
-            )),
-            None => faults.push(format!(
-                "{what} validation error: missing key {key:?}: must be set to {value:?}"
-            )),
-        }
-    }
-    faults
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::{flatten, ownership_faults};
-
-    #[test]
-    fn lists_are_taken_apart() {
-        let mut objects = Vec::new();
-        let inner = json!({"kind": "List", "items": [{"kind": "A"}]});
-        flatten(
-            json!({"kind": "List", "items": [{"kind": "B"}, inner]}),
-            &mut objects,
-        );
-        flatten(json!(null), &mut objects);
-        assert_eq!(objects, [json!({"kind": "B"}), json!({"kind": "A"})]);
-    }
-
-    #[test]
-    fn an_object_belongs_to_a_release_by_three_marks() {
-        let mut object = json!({"metadata": {
-            "labels": {"app.kubernetes.io/managed-by": "Helm"},
-            "annotations": {"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "shop"}
-        }});
-        assert_eq!(ownership_faults(&object, "web", "shop"), [""; 0]);
-        object["metadata"]["annotations"]["meta.helm.sh/release-name"] = "other".into();
-        object["metadata"]["labels"] = json!(null);
-        assert_eq!(
-            ownership_faults(&object, "web", "shop"),
-            [
-                "label validation error: missing key \"app.kubernetes.io/managed-by\": must be set to \"Helm\"",
-                "annotation validation error: key \"meta.helm.sh/release-name\" must equal \"web\": current value is \"other\""
-            ]
-        );
-    }
+    };
+    let document = yaml::decode(&manifest.content).map_err(|error| failed(&error))?;
+    objects(document).map_err(|error| failed(&error))
 }

@@ -15,6 +15,8 @@ use kzero_chart::render::{
 use kzero_chart::{Chart, load, schema};
 use kzero_gotmpl::semver::is_compatible;
 
+use kzero_release::render::missing_dependencies;
+
 use super::flags::given;
 use super::live::Live;
 use super::schemas::Schemas;
@@ -300,21 +302,6 @@ fn complete(app: &App, found: Found, arguments: &TemplateArgs) -> Result<Chart, 
         "An error occurred while checking for chart dependencies. You may need to run `helm dependency build` to fetch missing dependencies: found in Chart.yaml, but missing in charts/ directory: {}",
         missing.join(", ")
     ))
-}
-
-/// Dependencies that are listed and not there.
-fn missing_dependencies(chart: &Chart) -> Vec<String> {
-    let listed = chart.metadata.dependencies.iter().flatten().flatten();
-    let is_missing = |name: &String| {
-        !chart
-            .dependencies
-            .iter()
-            .any(|child| child.metadata.name == *name)
-    };
-    listed
-        .map(|dependency| dependency.name.clone())
-        .filter(is_missing)
-        .collect()
 }
 
 /// A chart that is about to be rendered.

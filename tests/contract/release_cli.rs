@@ -32,20 +32,21 @@ fn release(place: &Kzero, words: &[&str]) -> Outcome {
     place.run_with(arguments)
 }
 
-/// What Helm 3 prints, and whether it succeeded.
+/// Helm 3 in the test's folder and namespace.
 #[expect(
     clippy::disallowed_methods,
     reason = "the environment names the program, which is started beside the one under test"
 )]
-fn helm(
+fn helm_command(
     plane: &ControlPlane,
     space: &Namespace<'_>,
     place: &Kzero,
     words: &[&str],
-) -> (bool, String) {
+) -> Command {
     let program = std::env::var_os("KZERO_TEST_HELM3")
         .expect("KZERO_TEST_HELM3 is not set; it names a helm of that line");
-    let output = Command::new(program)
+    let mut command = Command::new(program);
+    command
         .args(words)
         .env(
             "KUBECONFIG",
@@ -54,9 +55,18 @@ fn helm(
         .env("TZ", "UTC")
         .env("HOME", place.dir())
         .current_dir(place.dir())
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
+        .stdin(Stdio::null());
+    command
+}
+
+/// What Helm 3 prints, and whether it succeeded.
+fn helm(
+    plane: &ControlPlane,
+    space: &Namespace<'_>,
+    place: &Kzero,
+    words: &[&str],
+) -> (bool, String) {
+    let output = helm_command(plane, space, place, words).output().unwrap();
     let text = [output.stdout, output.stderr].concat();
     (output.status.success(), String::from_utf8(text).unwrap())
 }
@@ -250,6 +260,38 @@ fn l06_l07_a_release_that_was_left_pending_is_recovered() {
     )
     .assert_code(0)
     .assert_stdout("STATUS: deployed\nREVISION: 2\n");
+    assert_eq!(data(&plane, &space), json!({"color": "red"}));
+}
+
+#[test]
+fn l06_what_helm_left_pending_is_refused_with_the_command_that_gets_on() {
+    let plane = ControlPlane::attach();
+    let space = plane.namespace("theirs");
+    let place = chart(
+        kzero(&plane, &space),
+        &[("map.yaml", RUNNER), ("hook.yaml", HOOK)],
+    );
+    let mut child = helm_command(&plane, &space, &place, &["install", "web", "./web"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    until("the hook", || {
+        plane
+            .get(&space.path("apis/batch/v1", "jobs/migrate"))
+            .is_some()
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let upgrade = ["upgrade", "-i", "web", "./web", "--no-hooks"];
+    let recover = format!("kzero release recover web --namespace {space}");
+    release(&place, &upgrade)
+        .assert_code(1)
+        .assert_stderr("Error: UPGRADE FAILED: another operation (install/upgrade/rollback) is in progress\nhint: ")
+        .assert_stderr(&recover);
+    let words: Vec<&str> = recover.split(' ').skip(2).collect();
+    release(&place, &words).assert_code(0);
+    release(&place, &upgrade).assert_code(0);
     assert_eq!(data(&plane, &space), json!({"color": "red"}));
 }
 

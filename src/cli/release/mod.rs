@@ -54,6 +54,7 @@ pub(in crate::cli) enum ReleaseCommand {
 
 /// Flags of all commands under `release`.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Release options")]
 pub(in crate::cli) struct Common {
     /// Namespace of the release.
     #[arg(short, long, global = true, value_name = "NAMESPACE")]

@@ -91,11 +91,11 @@ fn changes(preview: &Preview) -> bool {
 /// What is waited for, in the order of the plan.
 fn waits(planned: &Planned) -> Vec<String> {
     let plan = &planned.plan;
-    let waits = |task: Task| {
-        matches!(
-            task,
-            Task::Ready { .. } | Task::External { .. } | Task::Gone { .. }
-        )
+    let waits = |task: Task| match task {
+        // What is ready at once is not waited for.
+        Task::Ready { item } => plan.items.get(item).is_some_and(|item| !item.ready),
+        Task::External { .. } | Task::Gone { .. } => true,
+        _ => false,
     };
     plan.operations
         .iter()

@@ -107,10 +107,10 @@ impl Table {
             let bar = row
                 .bar
                 .get_or_insert_with(|| self.bars.insert_before(&self.total, bar()));
-            bar.set_message(line(&row.what, row.begin.elapsed(), news));
+            set(bar, line(&row.what, row.begin.elapsed(), news));
         }
         let hidden = rows.len().saturating_sub(ROWS);
-        self.total.set_message(count(*done, *failed, hidden));
+        set(&self.total, count(*done, *failed, hidden));
     }
 
     /// Prints something above the table.
@@ -122,6 +122,13 @@ impl Table {
     pub(super) fn end(&self) {
         // A terminal that is gone needs no cleaning.
         let _ = self.bars.clear();
+    }
+}
+
+/// Draws a row again if it says something else.
+fn set(bar: &ProgressBar, text: String) {
+    if bar.message() != text {
+        bar.set_message(text);
     }
 }
 
@@ -137,14 +144,19 @@ fn bar() -> ProgressBar {
 /// What is under way, for how long, and the last word on its object.
 fn line(what: &str, elapsed: Duration, news: &HashMap<String, String>) -> String {
     let seconds = elapsed.as_secs();
-    // `wait for Deployment shop/web`: the object is all behind the verb.
     let known = news
         .iter()
-        .find(|(object, _)| what.ends_with(object.as_str()))
+        .find(|(object, _)| names(what, object))
         .map(|(_, text)| format!(": {text}"))
         .unwrap_or_default();
     // What the API server says may hold control characters, which a terminal would obey.
     format!("{seconds:>4}s  {what}{known}").replace(char::is_control, "\u{fffd}")
+}
+
+/// Whether an operation such as `wait for Deployment shop/web to be ready` names an object, and not one whose name goes on.
+fn names(what: &str, object: &str) -> bool {
+    what.split_once(object)
+        .is_some_and(|(_, rest)| rest.is_empty() || rest.starts_with(' '))
 }
 
 fn count(done: usize, failed: usize, hidden: usize) -> String {

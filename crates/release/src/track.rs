@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
+use jiff::{SignedDuration, Timestamp};
 use kzero_cluster::{
     ApiResource, Budget, Cluster, ErrorClass, WaitError, has_rule as kind_has_rule, judge,
 };
@@ -26,6 +27,9 @@ use crate::plan::{ExternalWait, Item};
 use crate::resource::{Resource, ResourceId, group_of, text};
 use board::{Boards, Key, Seat};
 use wait::{Written, remaining};
+
+/// How far the clock of the cluster may be behind.
+const CLOCKS: SignedDuration = SignedDuration::from_secs(10);
 
 /// Waits for objects.
 pub struct Tracker<'a> {
@@ -41,6 +45,8 @@ pub struct Tracker<'a> {
     /// Turns of reading logs.
     streams: Semaphore,
     next: Cell<usize>,
+    /// Events before this are none of this run's.
+    since: Timestamp,
     /// Whether storage classes wait for the first consumer, by name.
     classes: RefCell<HashMap<String, bool>>,
 }
@@ -58,6 +64,9 @@ impl<'a> Tracker<'a> {
             reporting: Semaphore::new(1),
             streams: Semaphore::new(logs::STREAMS),
             next: Cell::new(0),
+            since: Timestamp::now()
+                .checked_sub(CLOCKS)
+                .unwrap_or(Timestamp::UNIX_EPOCH),
             classes: RefCell::default(),
         }
     }

@@ -72,16 +72,18 @@ impl<'w> Logs<'w> {
         std::future::pending::<()>().await;
     }
 
-    /// Shows what is left of the logs of pods that have ended.
+    /// Shows what is left of the logs: of pods that have ended to their end, of others what a policy asks for.
     pub(super) async fn finish(
         &mut self,
         tracker: &'w Tracker<'_>,
         pods: &[Rc<Value>],
+        has_ended: bool,
         has_succeeded: bool,
     ) {
         let wanted = match self.show {
             Show::Never => return,
-            Show::Live => true,
+            // What came was shown already, and the end is not near.
+            Show::Live => has_ended,
             Show::AtEnd { succeeded, failed } => {
                 if has_succeeded {
                     succeeded

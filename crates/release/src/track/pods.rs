@@ -153,6 +153,9 @@ impl Pods {
                 .find(|pod| text(pod, "/metadata/uid") == uid)
                 .map(Rc::as_ref);
             for event in seat.owned() {
+                if is_older(&event, tracker.since) {
+                    continue;
+                }
                 let note = self.ledger.event(&event, pod, tracking);
                 findings.notes.extend(note);
             }
@@ -348,10 +351,7 @@ fn is_probe_failure(event: &Value, pod: &Value, message: &str, tracking: &Tracki
     let grace = own.unwrap_or_else(|| spec.map_or(Duration::ZERO, grace));
     let status = statuses(pod).find(|status| text(status, "/name") == container);
     let started = status.and_then(|status| time(status, "/state/running/startedAt"));
-    let last = ["/series/lastObservedTime", "/lastTimestamp", "/eventTime"]
-        .into_iter()
-        .find_map(|pointer| time(event, pointer));
-    match (started, last) {
+    match (started, happened(event)) {
         (Some(started), Some(last)) => {
             let age = last.duration_since(started);
             Duration::try_from(age).is_ok_and(|age| age > grace)
@@ -359,6 +359,18 @@ fn is_probe_failure(event: &Value, pod: &Value, message: &str, tracking: &Tracki
         // Nothing counts before the container runs.
         _ => false,
     }
+}
+
+/// When an event has happened last.
+fn happened(event: &Value) -> Option<Timestamp> {
+    ["/series/lastObservedTime", "/lastTimestamp", "/eventTime"]
+        .into_iter()
+        .find_map(|pointer| time(event, pointer))
+}
+
+/// Whether an event tells of something that is over: of a run before this one.
+fn is_older(event: &Value, since: Timestamp) -> bool {
+    happened(event).is_some_and(|happened| happened < since)
 }
 
 fn time(value: &Value, pointer: &str) -> Option<Timestamp> {
@@ -459,13 +471,14 @@ fn cut(text: &str) -> String {
 }
 
 /// Events of an object that were not told yet, oldest first, as lines.
-pub(super) fn new_events(seat: &Seat, told: &mut HashSet<(String, i64)>) -> Vec<String> {
+pub(super) fn new_events(
+    seat: &Seat,
+    since: Timestamp,
+    told: &mut HashSet<(String, i64)>,
+) -> Vec<String> {
     let mut events = seat.owned();
-    events.sort_by_key(|event| {
-        ["/series/lastObservedTime", "/lastTimestamp", "/eventTime"]
-            .into_iter()
-            .find_map(|pointer| time(event, pointer))
-    });
+    events.retain(|event| !is_older(event, since));
+    events.sort_by_key(|event| happened(event));
     events
         .iter()
         .filter(|event| told.insert((text(event, "/metadata/uid").to_owned(), occurrences(event))))

@@ -155,7 +155,8 @@ impl<'w, 'a> Wait<'w, 'a> {
     pub(super) async fn run(mut self) -> Result<(), WaitError> {
         let result = self.until_done().await;
         if self.runs_to_its_end() {
-            self.finish_logs(result.is_ok()).await;
+            let has_ended = !matches!(result, Err(WaitError::TimedOut { .. }));
+            self.finish_logs(has_ended, result.is_ok()).await;
         }
         if let Err(error) = &result {
             self.tracker.report(self.to_blame(error)).await;
@@ -248,8 +249,10 @@ impl<'w, 'a> Wait<'w, 'a> {
             },
             Judgement::Progressing(state) => self.progressing(state, &object),
             Judgement::Failed { why, is_final } => {
-                self.look_at_pods(&object);
-                self.failed(why, is_final)
+                let findings = self.look_at_pods(&object);
+                let mut said = vec![why];
+                said.extend(findings.notes.into_iter().take(NOTES));
+                self.failed(said.join("; "), is_final)
             }
         }
     }
@@ -303,7 +306,17 @@ impl<'w, 'a> Wait<'w, 'a> {
     }
 
     /// Shows what is left of the logs; pods that are deleted later take theirs along.
-    async fn finish_logs(&mut self, has_succeeded: bool) {
+    async fn finish_logs(&mut self, has_ended: bool, has_succeeded: bool) {
+        if has_ended {
+            self.see_pods_end().await;
+        }
+        self.logs
+            .finish(self.tracker, &self.latest, has_ended, has_succeeded)
+            .await;
+    }
+
+    /// Waits until the watch of pods shows the end of those whose owner has ended.
+    async fn see_pods_end(&mut self) {
         let budget = Budget::new("end of pods 2s", PODS_END);
         while let Some(object) = self.seat.object() {
             self.latest = self
@@ -313,12 +326,9 @@ impl<'w, 'a> Wait<'w, 'a> {
                 |pod: &Rc<Value>| matches!(text(pod, "/status/phase"), "Succeeded" | "Failed");
             let is_known = !self.latest.is_empty() && self.latest.iter().all(has_ended);
             if is_known || self.rest(&budget).await.is_err() {
-                break;
+                return;
             }
         }
-        self.logs
-            .finish(self.tracker, &self.latest, has_succeeded)
-            .await;
     }
 
     /// Tells the events of the object, where that is asked for.
@@ -331,7 +341,7 @@ impl<'w, 'a> Wait<'w, 'a> {
         let seat = self
             .events
             .get_or_insert_with(|| events_of(self.tracker, &id.namespace, uid, &self.bell));
-        for line in new_events(seat, &mut self.told) {
+        for line in new_events(seat, self.tracker.since, &mut self.told) {
             (self.tracker.listener)(Event::Info(format!("{id}: {line}")));
         }
     }

@@ -203,3 +203,14 @@ fn a_pod_that_fits_nowhere_is_told_with_the_words_of_the_scheduler() {
     );
     assert_eq!(unschedulable(&pod("b", &json!([]))), None);
 }
+
+#[test]
+fn events_of_earlier_runs_do_not_count() {
+    let since: Timestamp = "2026-01-01T00:01:00Z".parse().unwrap();
+    let at = |time: &str| json!({"lastTimestamp": time});
+    assert!(is_older(&at("2026-01-01T00:00:59Z"), since));
+    assert!(!is_older(&at("2026-01-01T00:01:00Z"), since));
+    assert!(!is_older(&json!({"lastTimestamp": null}), since));
+    let again = json!({"lastTimestamp": "2026-01-01T00:00:00Z", "series": {"lastObservedTime": "2026-01-01T00:02:00Z"}});
+    assert!(!is_older(&again, since));
+}

@@ -3,10 +3,10 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use kzero_testkit::{ControlPlane, Kzero, Namespace, Outcome};
+use kzero_testkit::{ControlPlane, Fault, FaultProxy, Kzero, Namespace, Outcome, Rule};
 use serde_json::{Value, json};
 
-use crate::{kzero, until};
+use crate::{kzero, through, until};
 
 const RUNNER: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {color: {{ .Values.color | quote }}}\n";
 
@@ -317,6 +317,24 @@ fn a_signal_ends_an_install_cleanly() {
         .assert_stderr("Error: INSTALLATION FAILED: interrupted: context canceled");
     release(&place, &["history", "web"]).assert_stdout("\tfailed");
     assert_eq!(data(&plane, &space), Value::Null);
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let plane = ControlPlane::attach();
+    let space = plane.namespace("twice");
+    let proxy = FaultProxy::for_kubeconfig(plane.own_kubeconfig());
+    proxy.add(Rule::new(Fault::HoldAnswer).writes().nth(1));
+    let place = chart(through(&proxy, &space), &[("map.yaml", RUNNER)]);
+    let running = hanging(&place);
+    until("the first write", || proxy.held() > 0);
+    running.interrupt();
+    running.wait_for_output("Release web has been cancelled.\n");
+    running.interrupt();
+    running
+        .wait()
+        .assert_code(1)
+        .assert_stderr("Error: INSTALLATION FAILED: ended at once by a second signal; what was under way may have had its effect\nhint: ");
 }
 
 #[test]

@@ -370,3 +370,97 @@ fn a_plan_names_fields_and_writes_nothing() {
         .assert_stderr("Error: path \"./none\" not found\n");
     assert_eq!(api.writes().len(), before);
 }
+
+#[test]
+fn v07_each_flag_says_which_values_are_used_again() {
+    let dump = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {values: {{ omit .Values \"global\" | toJson | quote }}}\n";
+    for (flags, wanted) in [
+        (&[][..], json!({"a": 2, "b": {"x": 9, "y": 5}, "c": "new"})),
+        (&["--reuse-values"], json!({"a": 1, "b": {"x": 9}})),
+        (
+            &["--reset-then-reuse-values"],
+            json!({"a": 2, "b": {"x": 9, "y": 5}, "c": "new"}),
+        ),
+        (
+            &["--set", "a=3"],
+            json!({"a": 3, "b": {"x": 1, "y": 5}, "c": "new"}),
+        ),
+        (
+            &["--reset-values"],
+            json!({"a": 2, "b": {"x": 1, "y": 5}, "c": "new"}),
+        ),
+    ] {
+        let api = api();
+        let mut place = kzero().env("HELM_NAMESPACE", "shop").cluster(&api);
+        for (version, values) in [
+            ("one", "a: 1\nb: {x: 1}\n"),
+            ("two", "a: 2\nb: {x: 1, \"y\": 5}\nc: new\n"),
+        ] {
+            place = place
+                .file(
+                    &format!("{version}/Chart.yaml"),
+                    "apiVersion: v2\nname: rv\nversion: 0.1.0\n",
+                )
+                .file(&format!("{version}/values.yaml"), values)
+                .file(&format!("{version}/templates/dump.yaml"), dump);
+        }
+        release(&place, &["install", "rv", "./one", "--set", "b.x=9"]).assert_code(0);
+        let mut words = vec!["upgrade", "rv", "./two"];
+        words.extend(flags);
+        release(&place, &words).assert_code(0);
+        let map = api.get("/api/v1/namespaces/shop/configmaps/settings");
+        let text = map.unwrap()["data"]["values"].as_str().unwrap().to_owned();
+        let found: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(found, wanted, "{flags:?}");
+    }
+}
+
+#[test]
+fn flags_are_taken_as_scripts_for_helm_write_them() {
+    let api = api();
+    let place = chart(&api).env_remove("HELM_NAMESPACE");
+    let words = [
+        "-n",
+        "other",
+        "--debug",
+        "upgrade",
+        "web",
+        "./web",
+        "-n=shop",
+        "--install=true",
+        "--wait=false",
+        "--atomic=false",
+        "--force=false",
+        "--timeout=1m30s",
+        "--history-max=2",
+        "--dry-run=false",
+        "--burst-limit=100",
+        "--disable-openapi-validation",
+        "--create-namespace",
+        "--set",
+        "color=-1",
+        "--description",
+        "-",
+    ];
+    for _ in 0..3 {
+        release(&place, &words).assert_code(0);
+    }
+    assert_eq!(color(&api), Some(json!("-1")));
+    // Of three revisions two are kept.
+    assert_eq!(api.list("/api/v1/namespaces/shop/secrets").len(), 2);
+    let lines = place.run_with([
+        "release",
+        "status",
+        "none",
+        "-n",
+        "shop",
+        "--log-format",
+        "json",
+    ]);
+    lines.assert_code(1);
+    let error: Value = serde_json::from_str(lines.stderr.trim()).unwrap();
+    assert_eq!(
+        (&error["kind"], &error["msg"]),
+        (&json!("error"), &json!("Error: release: not found"))
+    );
+}

@@ -288,7 +288,15 @@ fn names_are_given_made_up_or_refused() {
         ),
         (
             &["upgrade", "Web_", "./web"],
-            "Error: release name is invalid: Web_\n",
+            "Error: UPGRADE FAILED: release name is invalid: Web_\n",
+        ),
+        (
+            &["rollback", "Web_"],
+            "Error: prepareRollback: Release name is invalid: Web_\n",
+        ),
+        (
+            &["status", "Web_"],
+            "Error: releaseContent: Release name is invalid: Web_\n",
         ),
         (
             &["install", "a", "./none"],

@@ -215,7 +215,11 @@ pub(super) fn upgrade(place: &Place<'_>, arguments: &UpgradeArgs) -> Result<(), 
     let flags = &arguments.deploy;
     let name = arguments.name();
     let effect = flags.dry_run.effect()?;
-    check_name(name).map_err(|_| format!("release name is invalid: {name}"))?;
+    check_name(name).map_err(|_| match arguments.install {
+        // Helm looks for the history of the release before it upgrades.
+        true => format!("release name is invalid: {name}"),
+        false => format!("UPGRADE FAILED: release name is invalid: {name}"),
+    })?;
     let (charted, options) = arguments.wishes(place)?;
     let is_table = arguments.format() == Format::Table;
     let deployed = place.enter(async |session| {

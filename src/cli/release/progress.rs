@@ -112,6 +112,14 @@ impl Progress {
         }
     }
 
+    /// Prints something else; a table makes room for it.
+    pub(super) fn aside(&self, print: impl FnOnce()) {
+        match &self.how {
+            How::Table(table) => table.aside(print),
+            _ => print(),
+        }
+    }
+
     /// Takes a table off the terminal.
     pub(super) fn end(&self) {
         if let How::Table(table) = &self.how {

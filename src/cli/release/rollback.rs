@@ -43,7 +43,7 @@ pub(in crate::cli) struct RollbackArgs {
 pub(super) fn run(place: &Place<'_>, arguments: &RollbackArgs) -> Result<(), String> {
     let name = arguments.name.as_str();
     let to = goal(arguments.revision.as_deref())?;
-    check_name(name).map_err(|_| format!("release name is invalid: {name}"))?;
+    check_name(name).map_err(|_| format!("prepareRollback: Release name is invalid: {name}"))?;
     let rollback = Rollback {
         name: name.to_owned(),
         to,

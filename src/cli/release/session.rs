@@ -9,7 +9,7 @@ use kzero_release::error::ReleaseError;
 use kzero_release::event::Event;
 use kzero_release::execute::Limits;
 use kzero_release::interrupt::{Interrupt, Interrupter};
-use kzero_release::revision::{Revision, Status};
+use kzero_release::revision::{Revision, Status, check_name};
 use kzero_release::storage::{Entry, History, Storage, StorageError};
 
 use super::progress::{self, Progress};
@@ -155,6 +155,7 @@ impl Session<'_> {
     ///
     /// Safe to drop.
     pub(super) async fn revision(&self, name: &str, number: i64) -> Result<Revision, String> {
+        check_name(name).map_err(|_| format!("releaseContent: Release name is invalid: {name}"))?;
         if number > 0 {
             let found = self.storage.get(name, number, &look()).await;
             return found.map_err(|error| unreadable(&error));
@@ -200,7 +201,7 @@ impl Session<'_> {
         let result = tokio::select! {
             biased;
             never = signals.watch(&stop) => match never {},
-            result = self.until_stopped(&work, &stop, &asker, operation(&engine)) => result,
+            result = self.until_stopped(&work, &stop, &asker, &progress, operation(&engine)) => result,
             never = progress.redraw() => match never {},
         };
         progress.end();
@@ -212,6 +213,7 @@ impl Session<'_> {
         work: &Work<'_>,
         stop: &Stop,
         asker: &Interrupter,
+        progress: &Progress,
         operation: impl Future<Output = Result<T, ReleaseError>>,
     ) -> Result<T, Failed> {
         tokio::pin!(operation);
@@ -221,7 +223,7 @@ impl Session<'_> {
             reason = stop.stopped() => {
                 if work.says_cancelled {
                     let text = format!("Release {} has been cancelled.\n", work.release);
-                    self.place.app.output.result(&text);
+                    progress.aside(|| self.place.app.output.result(&text));
                 }
                 asker.interrupt(format!("context canceled ({reason})"));
             }

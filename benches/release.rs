@@ -37,6 +37,9 @@ const STEPS: [&str; 5] = [
     "uninstall",
 ];
 
+/// Times and memory by step and program.
+type Seen = BTreeMap<(usize, String), (Vec<Duration>, Vec<u64>)>;
+
 fn main() {
     if measure::is_measurer() {
         return;
@@ -88,7 +91,7 @@ fn compare(
     folder: &Path,
     count: usize,
 ) {
-    let mut seen: BTreeMap<(usize, String), (Vec<Duration>, Vec<u64>)> = BTreeMap::new();
+    let mut seen = Seen::new();
     for _ in 0..rounds(3) {
         for (number, step, wall) in floor(plane, count) {
             let row = seen.entry((number, step)).or_default();
@@ -149,7 +152,7 @@ fn compare(
     print_table(count, &mut seen);
 }
 
-fn print_table(count: usize, seen: &mut BTreeMap<(usize, String), (Vec<Duration>, Vec<u64>)>) {
+fn print_table(count: usize, seen: &mut Seen) {
     println!("\n{count} ConfigMaps, medians (targets: <= 1.3 x the floor, <= 60 MiB at 2000)");
     for (number, step) in STEPS.iter().enumerate() {
         let mut figures: BTreeMap<String, (Duration, u64)> = BTreeMap::new();

@@ -18,12 +18,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     // A clock that stands still and keys that repeat: a program for people passes its own ambient.
     let ambient = Still::new(0, 0);
     let options = Options::default();
-    let capabilities = Capabilities::default();
-    let (_, sorted) = manifest::sort_while(|sorting| {
-        let mut take = |path, text| sorting.add(path, text);
-        prepared.render_to(&release, &capabilities, &ambient, &options, &mut take)
-    })?;
-    let found = sorted.manifests?;
+    let mut rendered = prepared.render(&release, &Capabilities::default(), &ambient, &options)?;
+    let notes = manifest::take_notes(&mut rendered, &chart.metadata.name, false);
+    let found = manifest::sort(&rendered.files)?;
     let mut out = std::io::stdout().lock();
     for manifest in &found.manifests {
         writeln!(
@@ -32,5 +29,6 @@ fn main() -> Result<(), Box<dyn Error>> {
             manifest.path, manifest.content
         )?;
     }
+    writeln!(std::io::stderr().lock(), "{notes}")?;
     Ok(())
 }

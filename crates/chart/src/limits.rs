@@ -8,8 +8,6 @@ pub(crate) const MAX_CHART: u64 = 100 * 1024 * 1024;
 pub(crate) const MAX_PACKED: u64 = MAX_CHART + MAX_CHART / 8;
 /// One file. Helm's.
 pub(crate) const MAX_FILE: u64 = 5 * 1024 * 1024;
-/// Nodes of YAML in a chart with all that is in it.
-pub(crate) const MAX_NODES: usize = 800_000;
 /// Charts within charts. Helm has no bound and overflows its stack far beyond.
 const MAX_DEPTH: usize = 64;
 
@@ -34,7 +32,7 @@ impl Budget {
             unpacked: 2 * MAX_CHART,
             entries: 50_000,
             content: MAX_CHART + MAX_CHART / 2,
-            nodes: MAX_NODES,
+            nodes: 800_000,
             depth: 0,
         }
     }

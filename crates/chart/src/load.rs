@@ -5,7 +5,6 @@
 //! a chart is bounded: a folder to 100 MiB, all archives together to 150 MiB, 50000 entries, 64 levels of
 //! charts and 800000 nodes of YAML. Nothing is ever written.
 
-mod ahead;
 mod archive;
 mod dir;
 mod sniff;
@@ -20,7 +19,6 @@ use crate::fields::read;
 use crate::limits::Budget;
 use crate::metadata::{Lock, Metadata};
 use crate::yaml::{Target, decode_for};
-use ahead::{Ahead, Piece};
 use dir::Reading;
 
 /// A chart that cannot be loaded.
@@ -193,7 +191,7 @@ pub fn archive(path: &Path) -> Result<Chart, LoadError> {
 pub fn archive_bytes(bytes: &[u8]) -> Result<Chart, LoadError> {
     let mut budget = Budget::new();
     let files = archive::read(bytes, &mut budget)?;
-    build(pieces(files), &mut budget)
+    build(files, &mut budget)
 }
 
 /// The files of the bytes of an archive, with names relative to the chart.
@@ -207,11 +205,7 @@ pub(crate) fn archive_files(bytes: &[u8]) -> Result<Vec<File>, LoadError> {
 ///
 /// No Chart.yaml; YAML that does not read; metadata that is not valid; the same in a chart of `charts/`.
 pub fn files(files: Vec<File>) -> Result<Chart, LoadError> {
-    build(pieces(files), &mut Budget::new())
-}
-
-fn pieces(files: Vec<File>) -> Vec<Piece> {
-    files.into_iter().map(Piece::from).collect()
+    build(files, &mut Budget::new())
 }
 
 /// A byte order mark.
@@ -267,14 +261,7 @@ fn lock_of(file: &File, budget: &mut Budget) -> Result<Option<Lock>, LoadError> 
     Ok(lock.filter(|_| some).map(|lock| *lock))
 }
 
-fn values_of(
-    file: &File,
-    ahead: Option<Ahead>,
-    budget: &mut Budget,
-) -> Result<Map<String, Value>, LoadError> {
-    if let Some(table) = ahead.and_then(|ahead| ahead.take(&mut budget.nodes)) {
-        return Ok(table);
-    }
+fn values_of(file: &File, budget: &mut Budget) -> Result<Map<String, Value>, LoadError> {
     decode_for(&file.data, &Target::Any, &mut budget.nodes)
         .map_err(|error| format!("error converting YAML to JSON: {error}"))
         .and_then(|value| crate::values::table(value, "map[string]interface {}"))
@@ -292,12 +279,11 @@ fn metadata_of(
     Ok(())
 }
 
-fn build(pieces: Vec<Piece>, budget: &mut Budget) -> Result<Chart, LoadError> {
+fn build(files: Vec<File>, budget: &mut Budget) -> Result<Chart, LoadError> {
     let mut chart = Chart::default();
     // Before all others, as some of them ask for the version of the format.
     let mut metadata = None;
-    let files = pieces.iter().map(|piece| &piece.file);
-    for file in files.filter(|file| file.name == "Chart.yaml") {
+    for file in files.iter().filter(|file| file.name == "Chart.yaml") {
         metadata_of(file, &mut metadata, budget)?;
         if let Some(metadata) = &mut metadata
             && metadata.api_version.is_empty()
@@ -305,8 +291,8 @@ fn build(pieces: Vec<Piece>, budget: &mut Budget) -> Result<Chart, LoadError> {
             "v1".clone_into(&mut metadata.api_version);
         }
     }
-    let mut inner: BTreeMap<String, Vec<Piece>> = BTreeMap::new();
-    for Piece { file, table } in pieces {
+    let mut inner: BTreeMap<String, Vec<File>> = BTreeMap::new();
+    for file in files {
         let old = |metadata: &mut Option<Box<Metadata>>| {
             metadata.get_or_insert_default().api_version == "v1"
         };
@@ -314,7 +300,7 @@ fn build(pieces: Vec<Piece>, budget: &mut Budget) -> Result<Chart, LoadError> {
             "Chart.yaml" => {}
             "Chart.lock" => chart.lock = lock_of(&file, budget)?,
             "values.yaml" => {
-                chart.values = values_of(&file, table, budget)?;
+                chart.values = values_of(&file, budget)?;
                 chart.raw_values = Some(file.data);
             }
             "values.schema.json" => chart.schema = Some(file.data),
@@ -343,7 +329,7 @@ fn build(pieces: Vec<Piece>, budget: &mut Budget) -> Result<Chart, LoadError> {
                     name: name.to_owned(),
                     data: file.data,
                 };
-                inner.entry(first).or_default().push(Piece { file, table });
+                inner.entry(first).or_default().push(file);
             }
             _ => chart.files.push(file),
         }
@@ -351,30 +337,28 @@ fn build(pieces: Vec<Piece>, budget: &mut Budget) -> Result<Chart, LoadError> {
     chart.metadata = *metadata.ok_or_else(|| LoadError::new("Chart.yaml file is missing"))?;
     chart.metadata.validate()?;
     budget.enter()?;
-    for (name, pieces) in inner {
+    for (name, files) in inner {
         if name.starts_with(['_', '.']) {
             continue;
         }
         let parent = &chart.metadata.name;
         let loaded = if extension(&name) == ".tgz" {
             // What has the name of an archive must be one.
-            if let Some(other) = pieces.first().filter(|piece| piece.file.name != name) {
+            if let Some(other) = files.first().filter(|file| file.name != name) {
                 return Err(LoadError::new(format!(
                     "error unpacking subchart tar in {parent}: expected {name}, got {}",
-                    other.file.name
+                    other.name
                 )));
             }
-            let data = pieces.into_iter().next().map(|piece| piece.file.data);
-            archive::read(&data.unwrap_or_default(), budget)
-                .and_then(|files| build(self::pieces(files), budget))
+            let data = files.into_iter().next().map(|file| file.data);
+            archive::read(&data.unwrap_or_default(), budget).and_then(|files| build(files, budget))
         } else {
-            let inside = pieces.into_iter().filter_map(|Piece { file, table }| {
+            let inside = files.into_iter().filter_map(|file| {
                 let (_, rest) = file.name.split_once('/')?;
-                let file = File {
+                Some(File {
                     name: rest.to_owned(),
                     data: file.data,
-                };
-                Some(Piece { file, table })
+                })
             });
             build(inside.collect(), budget)
         };

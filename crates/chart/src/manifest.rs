@@ -5,7 +5,6 @@
 
 mod head;
 mod order;
-mod sorting;
 mod split;
 
 use std::collections::BTreeMap;
@@ -15,7 +14,6 @@ use kzero_gotmpl::parallel::try_map;
 use crate::render::Rendered;
 use head::Head;
 pub use order::{INSTALL_ORDER, UNINSTALL_ORDER, order};
-pub use sorting::{Sorted, Sorting, sort_while};
 pub use split::split;
 
 /// A document that is applied.
@@ -171,87 +169,84 @@ pub fn take_notes(rendered: &mut Rendered, chart: &str, all: bool) -> String {
 ///
 /// The first document, by path, that does not read.
 pub fn sort(files: &BTreeMap<String, Vec<u8>>) -> Result<Manifests, ManifestError> {
-    let files: Vec<(&String, &Vec<u8>)> = files.iter().collect();
-    let found = try_map(
-        &files,
-        |(_, content)| content.len(),
-        |(path, content)| documents(path, content),
-    )?;
-    Ok(Manifests::sorted(found.into_iter().flatten()))
-}
-
-/// What a document is.
-enum Document {
-    Manifest(Manifest),
-    Hook(Hook),
-    /// Nothing, as the warning says.
-    Dropped(String),
-}
-
-/// The documents of a file.
-fn documents(path: &str, content: &[u8]) -> Result<Vec<Document>, ManifestError> {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    if name.starts_with('_') {
-        return Ok(Vec::new());
+    let mut texts = Vec::new();
+    for (path, content) in files {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        if name.starts_with('_') {
+            continue;
+        }
+        match std::str::from_utf8(content) {
+            Ok(text) if text.trim().is_empty() => {}
+            Ok(text) => texts.extend(
+                split(text)
+                    .into_iter()
+                    .map(|text| Text::Document(path, text)),
+            ),
+            Err(_) => texts.push(Text::Broken(path, content)),
+        }
     }
-    let head = |bytes: &[u8]| {
-        Head::read(bytes).map_err(|message| ManifestError {
-            path: path.to_owned(),
+    let heads = try_map(&texts, |text| text.bytes().len(), Text::head)?;
+    let mut found = Manifests::default();
+    for (text, head) in texts.into_iter().zip(heads) {
+        if let Text::Document(path, document) = text {
+            found.add(path, document, head);
+        }
+    }
+    found
+        .manifests
+        .sort_by(|a, b| order(&a.kind, &b.kind, INSTALL_ORDER));
+    found
+        .hooks
+        .sort_by(|a, b| order(&a.kind, &b.kind, INSTALL_ORDER));
+    Ok(found)
+}
+
+/// What has a head to be read.
+enum Text<'f> {
+    Document(&'f str, &'f str),
+    /// A file that is no Unicode, which its documents must be: what the reader says of the whole says it of them.
+    Broken(&'f str, &'f [u8]),
+}
+
+impl Text<'_> {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Document(_, text) => text.as_bytes(),
+            Self::Broken(_, bytes) => bytes,
+        }
+    }
+
+    fn head(&self) -> Result<Head, ManifestError> {
+        let (Self::Document(path, _) | Self::Broken(path, _)) = self;
+        Head::read(self.bytes()).map_err(|message| ManifestError {
+            path: (*path).to_owned(),
             message,
         })
-    };
-    match std::str::from_utf8(content) {
-        Ok(text) if text.trim().is_empty() => Ok(Vec::new()),
-        Ok(text) => split(text)
-            .into_iter()
-            .map(|text| Ok(Document::new(path, text, head(text.as_bytes())?)))
-            .collect(),
-        // Documents must be Unicode: what the reader says of the whole it says of them.
-        Err(_) => head(content).map(|_| Vec::new()),
     }
 }
 
 impl Manifests {
-    /// Documents, which come by the paths of their files, sorted by kind.
-    fn sorted(documents: impl Iterator<Item = Document>) -> Self {
-        let mut found = Self::default();
-        for document in documents {
-            match document {
-                Document::Manifest(manifest) => found.manifests.push(manifest),
-                Document::Hook(hook) => found.hooks.push(hook),
-                Document::Dropped(warning) => found.warnings.push(warning),
-            }
-        }
-        found
-            .manifests
-            .sort_by(|a, b| order(&a.kind, &b.kind, INSTALL_ORDER));
-        found
-            .hooks
-            .sort_by(|a, b| order(&a.kind, &b.kind, INSTALL_ORDER));
-        found
-    }
-}
-
-impl Document {
-    fn new(path: &str, document: &str, head: Head) -> Self {
+    fn add(&mut self, path: &str, document: &str, head: Head) {
         let Some(listed) = head.annotations.get("helm.sh/hook") else {
-            return Self::Manifest(Manifest {
+            self.manifests.push(Manifest {
                 path: path.to_owned(),
                 content: document.to_owned(),
                 api_version: head.api_version,
                 kind: head.kind,
                 name: head.name,
             });
+            return;
         };
         let events: Option<Vec<HookEvent>> = listed
             .split(',')
             .map(|event| HookEvent::named(&event.trim().to_lowercase()))
             .collect();
         let Some(events) = events else {
-            return Self::Dropped(format!(
+            self.warnings.push(format!(
                 "info: skipping unknown hook: {}",
                 crate::quote::quoted(listed)
             ));
+            return;
         };
         let words = |annotation: &str| match head.annotations.get(annotation) {
             Some(list) => list
@@ -264,7 +259,7 @@ impl Document {
             .annotations
             .get("helm.sh/hook-weight")
             .and_then(|weight| weight.parse().ok());
-        Self::Hook(Hook {
+        self.hooks.push(Hook {
             delete_policies: words("helm.sh/hook-delete-policy"),
             output_log_policies: words("helm.sh/hook-output-log-policy"),
             name: head.name,
@@ -273,6 +268,6 @@ impl Document {
             manifest: document.to_owned(),
             events,
             weight: weight.unwrap_or(0),
-        })
+        });
     }
 }

@@ -4,7 +4,6 @@
 //! done one by one.
 
 use std::num::NonZero;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -62,14 +61,8 @@ fn threads(bytes: usize) -> usize {
     if worth < 2 {
         return 1;
     }
-    worth.min(processors()).min(MAX_THREADS)
-}
-
-/// How many processors this process may use, asked once: the answer is put together from several files.
-#[must_use]
-pub fn processors() -> usize {
-    static PROCESSORS: OnceLock<usize> = OnceLock::new();
-    *PROCESSORS.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get))
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    worth.min(processors).min(MAX_THREADS)
 }
 
 /// Does items, each taken by one thread only, until there is none left or one fails: all before that one are taken.

@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use clap::Args;
-use kzero_chart::manifest::{self, Hook, HookEvent, Manifest, Sorted};
-use kzero_chart::render::{Capabilities, KubeVersion, Lookup, Options, Prepared, Release};
+use kzero_chart::manifest::{self, Hook, HookEvent, Manifest};
+use kzero_chart::render::{
+    Capabilities, KubeVersion, Lookup, Options, Prepared, Release, Rendered,
+};
 use kzero_chart::{Chart, load, schema};
 use kzero_gotmpl::semver::is_compatible;
 
@@ -324,7 +326,7 @@ struct Shown {
 impl Job<'_> {
     fn manifests(&self, release: &Release, capabilities: &Capabilities) -> Shown {
         match self.rendered(release, capabilities) {
-            Ok(sorted) => self.shown(sorted),
+            Ok(mut rendered) => self.sorted(&mut rendered),
             Err(error) => Shown {
                 error: Some(error),
                 ..Shown::default()
@@ -332,7 +334,7 @@ impl Job<'_> {
         }
     }
 
-    fn rendered(&self, release: &Release, capabilities: &Capabilities) -> Result<Sorted, String> {
+    fn rendered(&self, release: &Release, capabilities: &Capabilities) -> Result<Rendered, String> {
         let wanted = &self.chart.metadata.kube_version;
         let version = &capabilities.kube_version.version;
         if !wanted.is_empty() && !is_compatible(wanted, version) {
@@ -350,18 +352,15 @@ impl Job<'_> {
         {
             options.lookup = Some(Rc::clone(live) as Rc<dyn Lookup>);
         }
-        // Notes are for people who install: sorting leaves them out.
-        manifest::sort_while(|sorting| {
-            let mut take = |path, text| sorting.add(path, text);
-            self.prepared
-                .render_to(release, capabilities, &System { dns }, &options, &mut take)
-        })
-        .map(|(_, sorted)| sorted)
-        .map_err(|error| error.to_string())
+        self.prepared
+            .render(release, capabilities, &System { dns }, &options)
+            .map_err(|error| error.to_string())
     }
 
-    fn shown(&self, sorted: Sorted) -> Shown {
-        match sorted.manifests {
+    fn sorted(&self, rendered: &mut Rendered) -> Shown {
+        // Notes are for people who install.
+        let _notes = manifest::take_notes(rendered, &self.chart.metadata.name, false);
+        match manifest::sort(&rendered.files) {
             Ok(found) => {
                 for warning in &found.warnings {
                     self.app.warn(warning);
@@ -375,7 +374,7 @@ impl Job<'_> {
             Err(error) => {
                 // All files as they are, so that the fault can be seen.
                 let mut text = String::new();
-                for (path, content) in &sorted.files {
+                for (path, content) in &rendered.files {
                     let content = String::from_utf8_lossy(content);
                     if !content.trim().is_empty() {
                         let _ = writeln!(text, "---\n# Source: {path}\n{content}");

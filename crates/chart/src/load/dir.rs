@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use kzero_gotmpl::Str;
 use kzero_gotmpl::parallel::try_map;
 
-use super::ahead::{Ahead, Piece, Tables};
 use super::archive::clean;
 use super::{File, LoadError, unmarked, words};
 use crate::ignore::Rules;
@@ -54,7 +53,7 @@ pub(super) fn read(
     path: &Path,
     reading: Reading,
     budget: &mut Budget,
-) -> Result<(Vec<Piece>, Vec<String>), LoadError> {
+) -> Result<(Vec<File>, Vec<String>), LoadError> {
     let top = std::path::absolute(path)
         .map_err(|error| LoadError::new(format!("{}: {}", path.display(), words(&error))))?;
     let top = PathBuf::from(match top.to_str() {
@@ -94,76 +93,38 @@ pub(super) fn read(
     Ok((files, walk.warnings))
 }
 
-/// Reads files, several at once where they are large, and the tables in some of them.
-fn read_all(found: Vec<Found>, reading: Reading) -> Result<Vec<Piece>, LoadError> {
+/// Reads files, several at once where they are large.
+fn read_all(found: Vec<Found>, reading: Reading) -> Result<Vec<File>, LoadError> {
     let mut open = 0;
-    let mut tables = Tables::new();
-    let mut work: Vec<Work> = found
+    let work: Vec<(Found, bool)> = found
         .into_iter()
-        .enumerate()
-        .map(|(at, file)| {
+        .map(|file| {
             let later = reading == Reading::Deferred && open < MAX_OPEN && file.can_wait();
             open += usize::from(later);
-            let nodes = tables.plan(file.inner_name(), file.length);
-            Work {
-                at,
-                file,
-                later,
-                nodes,
-            }
+            (file, later)
         })
         .collect();
-    // What takes longest comes first, so that nobody waits for it in the end.
-    work.sort_by_key(|work| std::cmp::Reverse(work.nodes));
-    let Ok(read) = try_map(&work, Work::size, |work| {
-        Ok::<_, std::convert::Infallible>(work.content())
-    });
-    let mut pieces: Vec<_> = work.into_iter().zip(read).collect();
-    pieces.sort_unstable_by_key(|(work, _)| work.at);
-    let mut size: u64 = 0;
-    let mut done = Vec::with_capacity(pieces.len());
-    for (work, read) in pieces {
-        let (content, table) = read?;
-        if let Content::Read(data) = &content {
-            size = size.saturating_add(data.len() as u64);
-        }
-        let file = work.file.into_file(content);
-        done.push(Piece { file, table });
-    }
+    let contents = try_map(
+        &work,
+        |(file, later)| match later {
+            true => 0,
+            false => usize::try_from(file.length).unwrap_or(usize::MAX),
+        },
+        |(file, later)| file.content(*later),
+    )?;
     // Files may have grown since they were looked at.
-    if size > MAX_CHART {
+    let read = contents.iter().map(|content| match content {
+        Content::Read(data) => data.len() as u64,
+        Content::Open(_) => 0,
+    });
+    if read.sum::<u64>() > MAX_CHART {
         return Err(too_large());
     }
-    Ok(done)
-}
-
-/// A file that is to be read, and how.
-struct Work {
-    /// Which of all files it is.
-    at: usize,
-    file: Found,
-    /// Whether it is read when it is looked at.
-    later: bool,
-    /// How many nodes of a table are to be read ahead.
-    nodes: Option<usize>,
-}
-
-impl Work {
-    fn size(&self) -> usize {
-        if self.later {
-            return 0;
-        }
-        usize::try_from(self.file.length).unwrap_or(usize::MAX)
-    }
-
-    fn content(&self) -> Result<(Content, Option<Ahead>), LoadError> {
-        let content = self.file.content(self.later)?;
-        let table = match (&content, self.nodes) {
-            (Content::Read(data), Some(nodes)) => Ahead::read(data, nodes),
-            _ => None,
-        };
-        Ok((content, table))
-    }
+    Ok(work
+        .into_iter()
+        .zip(contents)
+        .map(|((found, _), content)| found.into_file(content))
+        .collect())
 }
 
 /// What is to be had of a file.
@@ -174,8 +135,8 @@ enum Content {
 }
 
 impl Found {
-    /// The name in the innermost chart that the file is in.
-    fn inner_name(&self) -> &str {
+    /// Whether nothing but a template may ask for it, and it is worth waiting for that.
+    fn can_wait(&self) -> bool {
         let mut name = self.name.as_str();
         while let Some((_, inside)) = name
             .strip_prefix("charts/")
@@ -183,12 +144,6 @@ impl Found {
         {
             name = inside;
         }
-        name
-    }
-
-    /// Whether nothing but a template may ask for it, and it is worth waiting for that.
-    fn can_wait(&self) -> bool {
-        let name = self.inner_name();
         self.length >= WORTH_DEFERRING
             && !name.starts_with("templates/")
             && !name.starts_with("charts/")
@@ -200,14 +155,13 @@ impl Found {
         if later {
             return Ok(Content::Open(file));
         }
-        let data = read_open(file, &self.path, self.length)?;
-        Ok(Content::Read(unmarked(data)))
+        read_open(file, &self.path, self.length).map(Content::Read)
     }
 
     fn into_file(self, content: Content) -> File {
         let Self { path, name, length } = self;
         let data = match content {
-            Content::Read(data) => Str::from(data),
+            Content::Read(data) => Str::from(unmarked(data)),
             Content::Open(file) => Str::deferred(usize::try_from(length).unwrap_or(0), move || {
                 let data = read_open(file, &path, length).map_err(|error| error.to_string())?;
                 Ok(unmarked(data))

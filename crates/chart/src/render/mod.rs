@@ -305,32 +305,10 @@ impl<'c> Prepared<'c> {
         ambient: &dyn Ambient,
         options: &Options,
     ) -> Result<Rendered, RenderError> {
-        let mut files = BTreeMap::new();
-        let mut keep = |path, text| {
-            files.insert(path, text);
-        };
-        let notes = self.render_to(release, capabilities, ambient, options, &mut keep)?;
-        Ok(Rendered { files, notes })
-    }
-
-    /// The same for one who takes each file, with its path, as soon as it is rendered, in no order to be relied on. What
-    /// `required` and `fail` said in lint mode is returned.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::render`]; the files taken before are then worth nothing.
-    pub fn render_to(
-        &self,
-        release: &Release,
-        capabilities: &Capabilities,
-        ambient: &dyn Ambient,
-        options: &Options,
-        take: &mut dyn FnMut(String, Vec<u8>),
-    ) -> Result<Vec<String>, RenderError> {
-        let notes = self.render_files(release, capabilities, ambient, options, take);
+        let rendered = self.render_files(release, capabilities, ambient, options);
         match self.unread() {
             Some(error) => Err(RenderError::new(FailureKind::Values, error)),
-            None => notes,
+            None => rendered,
         }
     }
 
@@ -340,8 +318,7 @@ impl<'c> Prepared<'c> {
         capabilities: &Capabilities,
         ambient: &dyn Ambient,
         options: &Options,
-        take: &mut dyn FnMut(String, Vec<u8>),
-    ) -> Result<Vec<String>, RenderError> {
+    ) -> Result<Rendered, RenderError> {
         let log = Rc::new(RefCell::new(Vec::new()));
         let funcs = functions::all(options.mode, options.dns, options.lookup.clone(), &log);
         let missing = if options.strict {
@@ -366,6 +343,7 @@ impl<'c> Prepared<'c> {
         set.parse_all(&texts)
             .map_err(|(path, error)| not_parsed(path, &error))?;
         let rendering = Rendering::new(ambient, &options.limits);
+        let mut rendered = Rendered::default();
         let mut size = 0;
         for &path in &order {
             if path
@@ -381,10 +359,11 @@ impl<'c> Prepared<'c> {
                 let message = format!("chart renders to more than {MAX_RENDERED} bytes");
                 return Err(RenderError::new(FailureKind::Limit, message));
             }
-            take(path.clone(), text);
+            rendered.files.insert(path.clone(), text);
         }
+        rendered.notes = log.take();
         self.parsed.replace(Some(set));
-        Ok(log.take())
+        Ok(rendered)
     }
 }
 

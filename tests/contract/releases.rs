@@ -7,6 +7,9 @@ use crate::{is_long, kzero, live, through, until};
 
 const STEPS: &str = "helm: {workspace: charts}\npipelines:\n  down:\n    - release.NS/web\n  up:\n    - release.NS/web\n";
 
+/// A version that the API server refuses in the midst: no port of a Service is called so. It is deployed atomically.
+const REFUSED: &str = "REFUSED";
+
 /// A chart of eleven objects, a hook and a definition of a kind, in two versions.
 fn templates(group: &str) -> Vec<(String, String)> {
     let crd = format!(
@@ -34,9 +37,10 @@ fn group(space: &Namespace<'_>) -> String {
 }
 
 fn with_chart(mut place: Kzero, space: &Namespace<'_>, version: &str) -> Kzero {
+    let atomic = version == REFUSED;
     place = place.profile(&live(space, STEPS)).file(
         "charts/web.yaml",
-        &format!("chart: ./web\nvalues: {{version: {version}}}\ntimeout: 60s\n"),
+        &format!("chart: ./web\nvalues: {{version: {version}}}\natomic: {atomic}\ntimeout: 60s\n"),
     );
     for (path, text) in templates(&group(space)) {
         place = place.file(&path, &text);
@@ -120,12 +124,12 @@ fn killed_at(
     plane: &ControlPlane,
     space: &Namespace<'_>,
     version: &str,
-    command: &str,
+    command: &[&str],
     n: usize,
 ) -> bool {
     let proxy = FaultProxy::for_kubeconfig(plane.own_kubeconfig());
     proxy.add(Rule::new(Fault::HoldAnswer).writes().nth(n));
-    let place = with_chart(through(&proxy, space), space, version).args([command]);
+    let place = with_chart(through(&proxy, space), space, version).args(command);
     let running = place.spawn();
     let mut ended = false;
     until("the write or the end", || {
@@ -180,7 +184,7 @@ fn an_install_that_is_killed_anywhere_is_finished_by_the_next_up() {
     let mut wanted = Value::Null;
     for n in points() {
         let space = plane.namespace("die");
-        let died = killed_at(&plane, &space, "one", "up", n);
+        let died = killed_at(&plane, &space, "one", &["up"], n);
         if died {
             run(&plane, &space, "one", "up");
         }
@@ -212,7 +216,7 @@ fn an_upgrade_that_is_killed_anywhere_is_finished_by_the_next_up() {
     for n in points() {
         let space = plane.namespace("die");
         run(&plane, &space, "one", "up");
-        let died = killed_at(&plane, &space, "two", "up", n);
+        let died = killed_at(&plane, &space, "two", &["up"], n);
         if died {
             let pending = statuses(&plane, &space)
                 .iter()
@@ -248,13 +252,71 @@ fn an_upgrade_that_is_killed_anywhere_is_finished_by_the_next_up() {
     }
 }
 
+/// What a death of `command`, begun after `before` was brought up, leaves for the next `up` of version `one`, at every point: the
+/// objects of that version, and one deployed revision, the newest.
+fn mends_to_one(before: &[&str], version: &str, command: &[&str], pending: &[&str]) {
+    let plane = ControlPlane::attach();
+    let undisturbed = plane.namespace("live");
+    run(&plane, &undisturbed, "one", "up");
+    let wanted = state(&plane, &undisturbed);
+    forget_kind(&plane, &undisturbed);
+    let mut seen = Vec::new();
+    for n in points() {
+        let space = plane.namespace("die");
+        for version in before {
+            run(&plane, &space, version, "up");
+        }
+        let died = killed_at(&plane, &space, version, command, n);
+        if died {
+            let left = statuses(&plane, &space);
+            let left = left.iter().find(|status| status.starts_with("pending-"));
+            let outcome = run(&plane, &space, "one", "up");
+            if let Some(left) = left {
+                outcome.assert_stdout(&format!("was left {left} by process "));
+                seen.push(left.clone());
+            }
+        }
+        assert_eq!(state(&plane, &space), wanted, "killed at write {n}");
+        let statuses = statuses(&plane, &space);
+        let deployed = |status: &&String| *status == "deployed";
+        assert_eq!(
+            statuses.iter().filter(deployed).count(),
+            1,
+            "{n}: {statuses:?}"
+        );
+        assert_eq!(statuses.last().map(String::as_str), Some("deployed"), "{n}");
+        forget_kind(&plane, &space);
+        if !died {
+            break;
+        }
+    }
+    for status in pending {
+        assert!(
+            seen.iter().any(|seen| seen == status),
+            "never {status}: {seen:?}"
+        );
+    }
+}
+
+#[test]
+fn a_rollback_that_is_killed_anywhere_is_finished_by_the_next_up() {
+    let rollback = ["release", "rollback", "web", "1", "--wait"];
+    mends_to_one(&["one", "two"], "two", &rollback, &["pending-rollback"]);
+}
+
+#[test]
+fn an_atomic_upgrade_that_is_killed_anywhere_is_finished_by_the_next_up() {
+    let pending = ["pending-upgrade", "pending-rollback"];
+    mends_to_one(&["one"], REFUSED, &["up"], &pending);
+}
+
 #[test]
 fn an_uninstall_that_is_killed_anywhere_is_finished_by_the_next_down() {
     let plane = ControlPlane::attach();
     for n in points() {
         let space = plane.namespace("die");
         run(&plane, &space, "one", "up");
-        let died = killed_at(&plane, &space, "one", "down", n);
+        let died = killed_at(&plane, &space, "one", &["down"], n);
         if died {
             run(&plane, &space, "one", "down");
         }
@@ -282,7 +344,7 @@ fn a_proxy_without_rules_changes_nothing() {
     // What holds the tests above together: writes are counted, and nothing is held by chance.
     let plane = ControlPlane::attach();
     let space = plane.namespace("count");
-    assert!(!killed_at(&plane, &space, "one", "up", 10_000));
+    assert!(!killed_at(&plane, &space, "one", &["up"], 10_000));
     assert_eq!(statuses(&plane, &space), ["deployed"]);
     forget_kind(&plane, &space);
 }

@@ -22,6 +22,7 @@ mod error;
 mod exec;
 mod inventory;
 mod job;
+mod lease;
 mod list;
 mod notice;
 mod object;
@@ -48,6 +49,7 @@ pub use inventory::{
     CronJobEntry, HelmRelease, NamespaceInventory, NodeEntry, UnschedulablePod, WorkloadEntry,
 };
 pub use job::{JobState, job_manifest};
+pub use lease::{Attempt, Claim, Holding, IsAlive, Lease, NotRenewed};
 pub use list::Change;
 pub use notice::{Notice, Observer};
 pub use object::{ApplyMode, ScaleKind, WorkloadRef};

@@ -10,6 +10,8 @@ pub struct Environment {
     variables: BTreeMap<OsString, OsString>,
     /// The process directory; relative paths of a profile start here (S-1.3).
     pub directory: PathBuf,
+    /// `HOME`, else that of the user's account; `/` where neither is known.
+    pub home: PathBuf,
     /// Name of the user that runs kzero, if known.
     pub user: Option<String>,
     /// Numeric id of that user.
@@ -36,6 +38,7 @@ impl Environment {
         Self {
             variables,
             directory,
+            home: std::env::home_dir().unwrap_or_else(|| PathBuf::from("/")),
             user,
             uid: Some(uid),
         }
@@ -102,4 +105,60 @@ fn user_name(uid: u32) -> Option<String> {
         let name = fields.next()?;
         (fields.nth(1)? == uid).then(|| name.to_owned())
     })
+}
+
+/// The name of this machine, as its kernel knows it.
+#[must_use]
+pub fn host_name() -> String {
+    rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// Whether a process of this machine is a kzero that runs.
+#[must_use]
+pub fn is_running(pid: u32) -> bool {
+    let stat = |pid: &str| std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let own = stat("self");
+    lives(&stat(&pid.to_string()), name_of(&own).unwrap_or_default())
+}
+
+/// Whether a line of `/proc/PID/stat` is of a kzero, or of a program that is called as this one. The number may be another program's by
+/// now, and one that ended may not have been reaped yet.
+fn lives(stat: &str, own_name: &str) -> bool {
+    let Some((_, after)) = stat.rsplit_once(')') else {
+        return false;
+    };
+    let name = name_of(stat).unwrap_or_default();
+    // It is installed as kubectl-kzero too.
+    (name.contains("kzero") || name == own_name)
+        && !matches!(after.trim_start().chars().next(), None | Some('Z' | 'X'))
+}
+
+/// The name of the program in a line of `/proc/PID/stat`.
+fn name_of(stat: &str) -> Option<&str> {
+    let (before, _) = stat.rsplit_once(')')?;
+    before.split_once('(').map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lives;
+
+    #[test]
+    fn a_holder_lives_while_its_process_runs() {
+        assert!(lives("12 (kzero) S 1 12 12 0", "kzero"));
+        assert!(lives("12 (kubectl-kzero) R 1 12 12 0", "kzero"));
+        assert!(lives("12 (parker) S 1 12 12 0", "parker"));
+        for dead in [
+            "",
+            "12 (kzero) Z 1 12",
+            "12 (bash) S 1 12",
+            "12 (kzero) X",
+            "12 (kzero",
+        ] {
+            assert!(!lives(dead, "kzero"), "{dead}");
+        }
+    }
 }

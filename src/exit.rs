@@ -16,6 +16,8 @@ pub enum Failure {
         /// The failed step for machines.
         failed_step: Option<String>,
     },
+    /// Another run has the lock of the profile; nothing was done: exit 5.
+    Locked(String),
     /// A panic: a bug of kzero, exit 101 (S-9.4).
     Bug(String),
 }
@@ -27,6 +29,7 @@ impl Failure {
             Self::Config(_) => 1,
             Self::Cluster(_) => 2,
             Self::Aborted { .. } => 3,
+            Self::Locked(_) => 5,
             Self::Bug(_) => 101,
         }
     }
@@ -42,6 +45,7 @@ impl Failure {
             Self::Config(text)
             | Self::Cluster(text)
             | Self::Aborted { text, .. }
+            | Self::Locked(text)
             | Self::Bug(text) => text,
         }
     }
@@ -61,8 +65,9 @@ mod tests {
             Failure::Config(String::new()),
             Failure::Cluster(String::new()),
             aborted,
+            Failure::Locked(String::new()),
             Failure::Bug(String::new()),
         ];
-        assert_eq!(all.map(|failure| failure.code()), [1, 2, 3, 101]);
+        assert_eq!(all.map(|failure| failure.code()), [1, 2, 3, 5, 101]);
     }
 }

@@ -22,5 +22,6 @@ pub mod pipeline;
 pub mod releases;
 pub mod report;
 pub mod script;
+pub mod state;
 pub mod steps;
 pub mod stop;

@@ -13,7 +13,7 @@ use kzero_registry::{Access, Client, Console, Located, Login, Settings, Wanted};
 use kzero_release::revision::Holder;
 use kzero_release::storage::{Driver, SqlSettings, Storage};
 
-use crate::environment::Environment;
+use crate::environment::{Environment, host_name, is_running};
 
 /// How long a schema that another refers to may take; Helm gives it as much.
 const SCHEMA_TIME: Duration = Duration::from_secs(15);
@@ -138,8 +138,7 @@ impl Releases {
         if other.host != self.holder.host {
             return None;
         }
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", other.pid)).unwrap_or_default();
-        Some(is_running(&stat))
+        Some(is_running(other.pid))
     }
 
     /// Finds a chart of a release step: by address, or as a path from the workspace.
@@ -284,40 +283,4 @@ fn read_bounded(path: &Path, shown: &str, most: u64) -> Result<Vec<u8>, String> 
         return Err(format!("read {shown}: it has more than {} MiB", most >> 20));
     }
     Ok(bytes)
-}
-
-/// Whether a line of `/proc/PID/stat` is of a kzero that runs. The number may be another program's by now, and one that
-/// ended may not have been reaped yet.
-fn is_running(stat: &str) -> bool {
-    let Some((before, after)) = stat.rsplit_once(')') else {
-        return false;
-    };
-    let name = before.split_once('(').map_or("", |(_, name)| name);
-    name == "kzero" && !matches!(after.trim_start().chars().next(), None | Some('Z' | 'X'))
-}
-
-fn host_name() -> String {
-    rustix::system::uname()
-        .nodename()
-        .to_string_lossy()
-        .into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_running;
-
-    #[test]
-    fn a_holder_lives_while_its_process_runs() {
-        assert!(is_running("12 (kzero) S 1 12 12 0"));
-        for dead in [
-            "",
-            "12 (kzero) Z 1 12",
-            "12 (bash) S 1 12",
-            "12 (kzero) X",
-            "12 (kzero",
-        ] {
-            assert!(!is_running(dead), "{dead}");
-        }
-    }
 }

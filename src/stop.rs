@@ -23,6 +23,8 @@ pub enum StopReason {
     RunTimeout(String),
     /// The API watchdog tripped; the text says for how long nothing answered.
     Watchdog(String),
+    /// Another run has taken the lock of this one; the text names its holder.
+    LostLock(String),
     /// SIGINT, SIGTERM or SIGHUP arrived; the text names it.
     Signal(&'static str),
 }
@@ -32,6 +34,7 @@ impl fmt::Display for StopReason {
         match self {
             Self::RunTimeout(label) => write!(f, "{label} ran out"),
             Self::Watchdog(text) => f.write_str(text),
+            Self::LostLock(holder) => write!(f, "lost the run lock: {holder} has taken it"),
             Self::Signal(name) => write!(f, "signal received ({name})"),
         }
     }
@@ -176,9 +179,10 @@ mod tests {
     }
 
     #[test]
-    fn reasons_rank_signal_over_watchdog_over_timeout() {
+    fn reasons_rank_signal_over_lost_lock_over_watchdog_over_timeout() {
         // S-3.28
-        assert!(StopReason::Signal("SIGINT") > StopReason::Watchdog(String::new()));
+        assert!(StopReason::Signal("SIGINT") > StopReason::LostLock(String::new()));
+        assert!(StopReason::LostLock(String::new()) > StopReason::Watchdog(String::new()));
         assert!(StopReason::Watchdog(String::new()) > StopReason::RunTimeout(String::new()));
     }
 

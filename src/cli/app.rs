@@ -65,6 +65,7 @@ fn command_word(command: Option<&Command>) -> &'static str {
         Some(Command::Down(_)) => "down",
         Some(Command::Up(_)) => "up",
         Some(Command::Reset(_)) => "reset",
+        Some(Command::Resume(_)) => "resume",
         Some(Command::Target(_)) => "target",
         Some(Command::Init(_)) => "init",
         Some(Command::Chart { .. }) => "chart",

@@ -76,6 +76,8 @@ pub(super) enum Command {
     Up(RunArgs),
     /// Run down, then up.
     Reset(ResetArgs),
+    /// Go on with a run that failed or was killed: what it had finished is skipped.
+    Resume(ResumeArgs),
     /// Show which cluster a run would act on.
     Target(TargetArgs),
     /// Write a profile from what runs in namespaces.
@@ -146,10 +148,10 @@ pub(super) struct RunArgs {
     /// Change nothing, whatever run.mode says.
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Wait so long for another run to end (not available yet).
+    /// Wait so long for another run of this profile to end.
     #[arg(long, value_name = "DUR", value_parser = wait)]
     pub(super) wait_lock: Option<Duration>,
-    /// Continue the last unfinished run (not available yet).
+    /// Go on with the last run, if it did not end well and was this command.
     #[arg(long, conflicts_with_all = ["from", "only", "skip"])]
     pub(super) resume: bool,
     /// Start at this index, or at the first step with this reference.
@@ -169,12 +171,36 @@ pub(super) struct ResetArgs {
     /// Change nothing, whatever run.mode says.
     #[arg(long)]
     dry_run: bool,
-    /// Wait so long for another run to end (not available yet).
+    /// Wait so long for another run of this profile to end.
     #[arg(long, value_name = "DUR", value_parser = wait)]
     wait_lock: Option<Duration>,
-    /// Continue the last unfinished run (not available yet).
+    /// Go on with the last run, if it did not end well and was this command.
     #[arg(long)]
     resume: bool,
+}
+
+/// `resume`.
+#[derive(Debug, Clone, Args)]
+pub(super) struct ResumeArgs {
+    /// The run to go on with [default: the last one].
+    #[arg(value_name = "RUN-ID")]
+    pub(super) run: Option<String>,
+    /// Change nothing, whatever run.mode says.
+    #[arg(long)]
+    dry_run: bool,
+    /// Wait so long for another run of this profile to end.
+    #[arg(long, value_name = "DUR", value_parser = wait)]
+    wait_lock: Option<Duration>,
+}
+
+impl From<&ResumeArgs> for RunArgs {
+    fn from(resume: &ResumeArgs) -> Self {
+        Self {
+            dry_run: resume.dry_run,
+            wait_lock: resume.wait_lock,
+            ..Self::default()
+        }
+    }
 }
 
 impl From<ResetArgs> for RunArgs {

@@ -122,12 +122,17 @@ fn execute(cli: Cli, mut environment: Environment, name: &str, output: Output) -
         Command::Down(arguments) => run::run(
             &App::new(cli.global, environment, output),
             &arguments,
-            run::Which::Down,
+            &run::Asked::Run(run::Which::Down),
         ),
         Command::Up(arguments) => run::run(
             &App::new(cli.global, environment, output),
             &arguments,
-            run::Which::Up,
+            &run::Asked::Run(run::Which::Up),
+        ),
+        Command::Resume(arguments) => run::run(
+            &App::new(cli.global, environment, output),
+            &args::RunArgs::from(&arguments),
+            &run::Asked::Resume(arguments.run),
         ),
         Command::Chart { files, command } => {
             files.apply(&mut environment);
@@ -148,7 +153,7 @@ fn execute(cli: Cli, mut environment: Environment, name: &str, output: Output) -
             run::run(
                 &App::new(cli.global, environment, output),
                 &arguments,
-                run::Which::Reset,
+                &run::Asked::Run(run::Which::Reset),
             )
         }
     }

@@ -1,10 +1,15 @@
-//! `kzero down`, `up` and `reset`: the stages of S-3.2.
+//! `kzero down`, `up`, `reset` and `resume`: the stages of S-3.2.
+
+mod resume;
+mod signals;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use kzero_cluster::Budget;
 use kzero_profile::{Execution as Wanted, Profile, RunMode};
 
 use super::app::{App, runtime, target_block};
@@ -17,8 +22,15 @@ use crate::pipeline::{Doors, Engine, Plans, RunSettings, WatchOptions, watch};
 use crate::releases::Releases;
 use crate::report::{Kind, RunLines};
 use crate::script::{ChildEnv, Scripts};
+use crate::state::journal::{ClusterId, Journal, Past};
+use crate::state::lock::{Holder, LockError, RunLock};
+use crate::state::place::Place;
 use crate::steps::{ClusterDoor, Execution, Settings};
 use crate::stop::{Stop, StopReason};
+pub(super) use signals::Signals;
+
+/// How long the uid of the cluster may take; without it the address alone tells clusters apart.
+const UID_TIME: Duration = Duration::from_secs(5);
 
 /// The three commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +44,8 @@ pub(super) enum Which {
 }
 
 impl Which {
+    const ALL: [Self; 3] = [Self::Down, Self::Up, Self::Reset];
+
     const fn word(self) -> &'static str {
         match self {
             Self::Down => "down",
@@ -49,18 +63,36 @@ impl Which {
     }
 }
 
+/// What was asked for.
+#[derive(Debug, Clone)]
+pub(super) enum Asked {
+    /// One of the commands.
+    Run(Which),
+    /// To go on with the last run, or with this one.
+    Resume(Option<String>),
+}
+
+impl Asked {
+    const fn word(&self) -> &'static str {
+        match self {
+            Self::Run(which) => which.word(),
+            Self::Resume(_) => "resume",
+        }
+    }
+}
+
 /// Runs the command and prints summary and final error.
-pub(super) fn run(app: &App, arguments: &RunArgs, which: Which) -> ExitCode {
+pub(super) fn run(app: &App, arguments: &RunArgs, asked: &Asked) -> ExitCode {
     let begin = Instant::now();
     app.output.detach();
     let result = runtime().and_then(|runtime| {
-        let result = runtime.block_on(run_watched(app, arguments, which));
+        let result = runtime.block_on(run_watched(app, arguments, asked));
         // Nothing is left to wait for; a resolver thread in a blocked call must not hold us.
         runtime.shutdown_background();
         result
     });
     app.output.write(&crate::report::summary(
-        which.word(),
+        asked.word(),
         begin.elapsed(),
         result.is_ok(),
     ));
@@ -76,99 +108,90 @@ pub(super) fn run(app: &App, arguments: &RunArgs, which: Which) -> ExitCode {
 }
 
 /// The command beside the signals that may stop it.
-async fn run_watched(app: &App, arguments: &RunArgs, which: Which) -> Result<(), Failure> {
+async fn run_watched(app: &App, arguments: &RunArgs, asked: &Asked) -> Result<(), Failure> {
     let stop = Stop::default();
     let mut signals = Signals::new()
         .map_err(|error| Failure::Config(format!("cannot watch for signals: {error}")))?;
     tokio::select! {
         biased;
         never = signals.watch(&stop) => match never {},
-        result = run_stages(app, arguments, which, &stop) => result,
+        result = run_stages(app, arguments, asked, &stop) => result,
     }
 }
 
-/// SIGINT, SIGTERM and SIGHUP (the latter unless it was ignored, as under nohup).
-pub(super) struct Signals {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-    hangup: Option<tokio::signal::unix::Signal>,
+/// What is to be run.
+struct Work {
+    which: Which,
+    plans: Plans,
+    /// Steps that flags leave out.
+    left_out: Vec<String>,
+    /// The run that this one goes on with.
+    past: Option<Past>,
 }
 
-impl Signals {
-    /// Takes the signals over.
-    ///
-    /// # Errors
-    ///
-    /// The system refuses.
-    pub(super) fn new() -> std::io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        let hangup = (!hangup_is_ignored())
-            .then(|| signal(SignalKind::hangup()))
-            .transpose()?;
+impl Work {
+    /// Stage 1: plans and files.
+    fn plan(
+        app: &App,
+        profile: &Profile,
+        mode: Mode,
+        arguments: &RunArgs,
+        which: Which,
+        past: Option<Past>,
+    ) -> Result<Self, Failure> {
+        let phases = which.phases();
+        let mut plans = Plans::new(profile, &app.environment);
+        let left_out = match &past {
+            Some(past) => resume::restrict(&mut plans, phases, past),
+            None => super::select::select(&mut plans, phases, arguments)?,
+        };
+        let planned = planned_execution(profile);
+        check_files(app, profile, &plans, phases, planned, mode)?;
+        check_available(app, profile, &plans, phases, planned, mode)?;
         Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hangup,
+            which,
+            plans,
+            left_out,
+            past,
         })
     }
-
-    /// The first signal asks to stop, the second to do so at once.
-    pub(super) async fn watch(&mut self, stop: &Stop) -> std::convert::Infallible {
-        let mut before = false;
-        loop {
-            let hangup = async {
-                match &mut self.hangup {
-                    Some(hangup) => hangup.recv().await,
-                    None => std::future::pending().await,
-                }
-            };
-            let name = tokio::select! {
-                _ = self.interrupt.recv() => "SIGINT",
-                _ = self.terminate.recv() => "SIGTERM",
-                _ = hangup => "SIGHUP",
-            };
-            // Counted here, not by the reason in force: a run that its own time had stopped
-            // already must still obey a second signal.
-            if before {
-                stop.request_at_once();
-            } else {
-                stop.request(StopReason::Signal(name));
-                before = true;
-            }
-        }
-    }
 }
 
-/// Whether the caller had SIGHUP ignored, by the kernel's own table.
-fn hangup_is_ignored() -> bool {
-    let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
-        return false;
-    };
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    // SIGHUP is signal 1, the lowest bit.
-    mask.is_some_and(|mask| mask & 1 == 1)
+/// What the stages of one run share.
+struct Session<'a> {
+    app: &'a App,
+    arguments: &'a RunArgs,
+    profile: &'a Profile,
+    mode: Mode,
+    stop: &'a Stop,
+    run_id: Arc<str>,
+    doors: &'a Doors,
+    execution: Execution,
+    plan_only: bool,
+    place: &'a Place,
+    server: String,
+    lock: Option<&'a RunLock<'a>>,
 }
 
 async fn run_stages(
     app: &App,
     arguments: &RunArgs,
-    which: Which,
+    asked: &Asked,
     stop: &Stop,
 ) -> Result<(), Failure> {
-    // Stage 1: profile, plan, files.
+    // Stage 1: profile, plan, files. What is resumed says its journal, later.
     let dry_run = arguments.dry_run;
     let profile = Arc::new(apart(app, stop, move |app| app.load(dry_run)).await?);
     let mode = match profile.run.mode {
         RunMode::DryRun => Mode::DryRun,
         RunMode::Live => Mode::Live,
     };
-    let phases = which.phases();
-    let mut plans = Plans::new(&profile, &app.environment);
-    let left_out = super::select::select(&mut plans, phases, arguments)?;
-    let planned = planned_execution(&profile);
-    check_files(app, &profile, &plans, phases, planned, mode)?;
-    check_available(app, &profile, &plans, phases, planned, mode, arguments)?;
+    let work = match asked {
+        Asked::Run(which) if !arguments.resume => {
+            Some(Work::plan(app, &profile, mode, arguments, *which, None)?)
+        }
+        _ => None,
+    };
 
     // Stage 2: the cluster, by the kubeconfig alone.
     let read = Arc::clone(&profile);
@@ -188,89 +211,251 @@ async fn run_stages(
     app.output.set_run_id(Arc::clone(&run_id));
     let lines = Arc::new(RunLines::new(app.output.clone()));
     let bus = Arc::new(Bus::new(Arc::clone(&run_id), mode, vec![lines]));
+    let place = Place::new(&profile, &app.environment, resolved.target());
+    let server = resolved.target().api_server.clone();
     let cluster = ClusterDoor::new(resolved, Arc::clone(&bus));
     let (execution, plan_only) = decide_execution(&profile, &cluster, &bus, mode, stop).await;
     let scripts = Scripts::new(Arc::clone(&bus), app.output.masker());
-    if !left_out.is_empty() {
-        bus.note(Level::Info, format!("left out: {}", left_out.join(", ")));
-    }
-    warn_about_sizes(&plans, phases, mode, &bus);
-    if execution == Execution::Shell
-        && profile.run.no_env_passthrough
-        && app.flags.kubeconfig.is_none()
-        && profile.run.kubeconfig.is_none()
-    {
-        bus.note(
-            Level::Warn,
-            "no_env_passthrough hides KUBECONFIG and HOME from kubectl, helm and scripts too: set \
-             run.kubeconfig, or they may act on another cluster",
-        );
-    }
-
-    let (kubeconfig, _context_file) = app.script_kubeconfig(&profile, &run_id)?;
-    let env = ChildEnv::new(
-        &app.environment,
-        profile.run.no_env_passthrough,
-        profile.client_id.as_deref(),
-        kubeconfig,
-        which.word(),
-        &run_id,
-    );
-    let logins = crate::releases::logins(&profile, &app.environment);
-    let settings = Settings {
-        kubectl: profile.command.kubectl.clone(),
-        helm: profile.command.helm.clone(),
-        shell: profile.command.shell.clone(),
-        default_shell: profile.command.shell_is_default,
-        workspace: profile.helm.workspace.clone(),
-        context: app.flags.context.clone(),
-        environment: app.environment.clone(),
-        profile: profile.state.name.clone(),
-        releases: Releases::new(&app.environment, &run_id, logins),
-        cleanup_timeout: profile.run.cleanup_timeout,
-    };
-    let run = RunSettings {
-        attempts: profile.retry.attempts,
-        delay: profile.retry.delay,
-        scope: profile.retry.scope,
-        operation_timeout: profile.run.operation_timeout,
-        cleanup_timeout: profile.run.cleanup_timeout,
-        execution,
-        plan_only,
-    };
     let doors = Doors {
         bus,
         cluster,
         scripts,
     };
-    let engine = Engine {
-        doors: &doors,
-        plans: &plans,
-        run: &run,
-        settings: &settings,
-        env: &env,
+
+    // Stage 3: the lock.
+    let holder = Holder {
+        by: place.by.clone(),
+        pid: std::process::id(),
+        run: run_id.to_string(),
+        command: asked.word().to_owned(),
+    };
+    let lock = match mode {
+        Mode::DryRun => None,
+        Mode::Live => {
+            let client = stop.race(doors.cluster.get()).await.map_err(interrupted)?;
+            let client = client.map_err(|error| error.to_string());
+            let taking = RunLock::take(
+                &place,
+                holder,
+                client,
+                arguments.wait_lock,
+                stop,
+                &doors.bus,
+            );
+            Some(taking.await.map_err(|error| match error {
+                LockError::Held(text) => Failure::Locked(text),
+                LockError::Stopped(reason) => interrupted(reason),
+            })?)
+        }
+    };
+    let session = Session {
+        app,
+        arguments,
+        profile: &profile,
+        mode,
         stop,
-        last: RefCell::new(StopPoint::Nothing),
-        begin: jiff::Timestamp::now(),
+        run_id,
+        doors: &doors,
+        execution,
+        plan_only,
+        place: &place,
+        server,
+        lock: lock.as_ref(),
     };
-    let live = mode == Mode::Live;
-    let watchdog = &profile.run.api_watchdog;
-    let options = WatchOptions {
-        timeout: profile.run.timeout.filter(|_| live),
-        watchdog: (live && watchdog.enabled).then_some((watchdog.interval, watchdog.fail_after)),
-    };
-    let result = tokio::select! {
-        biased;
-        () = watch(&options, stop, &doors.cluster, &doors.bus) => Ok(()),
-        result = engine.run(phases, which.word()) => result,
-    };
-    result.map_err(|failure| match failure.bug {
-        true => Failure::Bug(failure.text),
-        false => Failure::Aborted {
-            text: failure.text,
-            failed_step: failure.failed_step,
-        },
-    })
+    let result = session.locked(asked, work).await;
+    if let Some(lock) = lock {
+        lock.release().await;
+    }
+    result
+}
+
+impl Session<'_> {
+    /// What is done once the lock is held.
+    async fn locked(&self, asked: &Asked, work: Option<Work>) -> Result<(), Failure> {
+        let cluster = self.cluster_id().await;
+        let work = match work {
+            Some(work) => work,
+            None => match resume::find(self, asked, &cluster)? {
+                Some((which, past)) => {
+                    let (profile, mode) = (self.profile, self.mode);
+                    let past = Some(past);
+                    Work::plan(self.app, profile, mode, self.arguments, which, past)?
+                }
+                None => return Ok(()),
+            },
+        };
+        let fingerprint = resume::check(self, &work)?;
+        let journal = (self.mode == Mode::Live)
+            .then(|| self.journal(&work, cluster, fingerprint))
+            .flatten();
+        self.warn(&work);
+        self.carry_out(&work, journal.as_deref()).await
+    }
+
+    /// Which cluster this is. Whoever may not read its uid goes by its address.
+    async fn cluster_id(&self) -> ClusterId {
+        let mut id = ClusterId {
+            server: self.server.clone(),
+            uid: None,
+        };
+        if let Some(lock) = self.lock
+            && lock.has_answer().await
+            && let Ok(client) = self.doors.cluster.get().await
+        {
+            let budget = Budget::new("uid of the cluster 5s", UID_TIME);
+            let asked = client.namespace_uid("kube-system", &budget);
+            id.uid = self
+                .stop
+                .race(asked)
+                .await
+                .ok()
+                .and_then(Result::ok)
+                .flatten();
+        }
+        id
+    }
+
+    /// Begins the journal; without one the run goes on and cannot be resumed (S-11.23).
+    fn journal(
+        &self,
+        work: &Work,
+        cluster: ClusterId,
+        fingerprint: crate::state::journal::Fingerprint,
+    ) -> Option<Arc<Journal>> {
+        let header = resume::header(self, work, cluster, fingerprint);
+        match Journal::begin(self.place.folder(), &header) {
+            Ok(journal) => {
+                let journal = Arc::new(journal);
+                self.doors.bus.subscribe(Arc::clone(&journal) as _);
+                Some(journal)
+            }
+            Err(error) => {
+                let text = format!("no journal, this run cannot be resumed: {error}");
+                self.doors.bus.note(Level::Warn, text);
+                None
+            }
+        }
+    }
+
+    /// What is worth knowing before anything begins.
+    fn warn(&self, work: &Work) {
+        let bus = &self.doors.bus;
+        if !work.left_out.is_empty() {
+            bus.note(
+                Level::Info,
+                format!("left out: {}", work.left_out.join(", ")),
+            );
+        }
+        warn_about_sizes(&work.plans, work.which.phases(), self.mode, bus);
+        if self.execution == Execution::Shell
+            && self.profile.run.no_env_passthrough
+            && self.app.flags.kubeconfig.is_none()
+            && self.profile.run.kubeconfig.is_none()
+        {
+            bus.note(
+                Level::Warn,
+                "no_env_passthrough hides KUBECONFIG and HOME from kubectl, helm and scripts too: set \
+                 run.kubeconfig, or they may act on another cluster",
+            );
+        }
+    }
+
+    /// Stages 5 to 10.
+    async fn carry_out(&self, work: &Work, journal: Option<&Journal>) -> Result<(), Failure> {
+        let (app, profile) = (self.app, self.profile);
+        let (kubeconfig, _context_file) = app.script_kubeconfig(profile, &self.run_id)?;
+        let env = ChildEnv::new(
+            &app.environment,
+            profile.run.no_env_passthrough,
+            profile.client_id.as_deref(),
+            kubeconfig,
+            work.which.word(),
+            &self.run_id,
+        );
+        let logins = crate::releases::logins(profile, &app.environment);
+        let settings = Settings {
+            kubectl: profile.command.kubectl.clone(),
+            helm: profile.command.helm.clone(),
+            shell: profile.command.shell.clone(),
+            default_shell: profile.command.shell_is_default,
+            workspace: profile.helm.workspace.clone(),
+            context: app.flags.context.clone(),
+            environment: app.environment.clone(),
+            profile: profile.state.name.clone(),
+            releases: Releases::new(&app.environment, &self.run_id, logins),
+            cleanup_timeout: profile.run.cleanup_timeout,
+        };
+        let run = RunSettings {
+            attempts: profile.retry.attempts,
+            delay: profile.retry.delay,
+            scope: profile.retry.scope,
+            operation_timeout: profile.run.operation_timeout,
+            cleanup_timeout: profile.run.cleanup_timeout,
+            execution: self.execution,
+            plan_only: self.plan_only,
+        };
+        let nothing = BTreeMap::new();
+        let engine = Engine {
+            doors: self.doors,
+            plans: &work.plans,
+            run: &run,
+            settings: &settings,
+            env: &env,
+            stop: self.stop,
+            last: RefCell::new(StopPoint::Nothing),
+            begin: jiff::Timestamp::now(),
+            finished: work.past.as_ref().map_or(&nothing, |past| &past.finished),
+            lock: self.lock,
+        };
+        let live = self.mode == Mode::Live;
+        let watchdog = &profile.run.api_watchdog;
+        let options = WatchOptions {
+            timeout: profile.run.timeout.filter(|_| live),
+            watchdog: (live && watchdog.enabled)
+                .then_some((watchdog.interval, watchdog.fail_after)),
+        };
+        let (bus, cluster) = (&self.doors.bus, &self.doors.cluster);
+        let result = tokio::select! {
+            biased;
+            () = watch(&options, self.stop, cluster, bus) => Ok(()),
+            never = keep(self.lock) => match never {},
+            never = tell_broken(journal, bus) => match never {},
+            result = engine.run(work.which.phases(), work.which.word()) => result,
+        };
+        result.map_err(|failure| match failure.bug {
+            true => Failure::Bug(failure.text),
+            false => Failure::Aborted {
+                text: failure.text,
+                failed_step: failure.failed_step,
+            },
+        })
+    }
+}
+
+/// Keeps the lock, if there is one.
+async fn keep(lock: Option<&RunLock<'_>>) -> std::convert::Infallible {
+    match lock {
+        Some(lock) => lock.keep().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Says once that the journal cannot be written any more (S-D.11).
+async fn tell_broken(journal: Option<&Journal>, bus: &Bus) -> std::convert::Infallible {
+    if let Some(journal) = journal {
+        let why = journal.broken().await;
+        let text = format!("the journal ends here, this run cannot be resumed: {why}");
+        bus.note(Level::Warn, text);
+    }
+    std::future::pending().await
+}
+
+/// A stop before anything had begun: no hook runs, nothing is to be cleaned up.
+fn interrupted(_: StopReason) -> Failure {
+    Failure::Aborted {
+        text: "pipeline interrupted (signal received)".to_owned(),
+        failed_step: None,
+    }
 }
 
 /// Runs a step of the preparation that reads files on a thread of its own: a read that hangs (a
@@ -288,11 +473,7 @@ async fn apart<T: Send + 'static>(
             Ok(panic) => std::panic::resume_unwind(panic),
             Err(error) => Err(Failure::Config(format!("cannot start a thread: {error}"))),
         },
-        // Nothing had begun: no hook runs, nothing is to be cleaned up.
-        Err(_) => Err(Failure::Aborted {
-            text: "pipeline interrupted (signal received)".to_owned(),
-            failed_step: None,
-        }),
+        Err(reason) => Err(interrupted(reason)),
     }
 }
 
@@ -378,15 +559,8 @@ fn check_available(
     phases: &[Phase],
     execution: Execution,
     mode: Mode,
-    arguments: &RunArgs,
 ) -> Result<(), Failure> {
     let mut missing = unavailable(app, profile);
-    if arguments.resume {
-        missing.push("--resume is not available yet".into());
-    }
-    if arguments.wait_lock.is_some() {
-        missing.push("--wait-lock is not available yet (there is no run lock)".into());
-    }
     for phase in phases {
         let steps = plans.phase(*phase).steps.iter();
         missing.extend(steps.filter_map(|step| step.action.unavailable(execution)));

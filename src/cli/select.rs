@@ -16,10 +16,7 @@ pub(super) fn select(
     }
     let mut left_out = Vec::new();
     for phase in phases {
-        let plan = match phase {
-            Phase::Down => &mut plans.down,
-            Phase::Up => &mut plans.up,
-        };
+        let plan = plans.phase_mut(*phase);
         let known: Vec<String> = plan.steps.iter().map(|step| step.label.clone()).collect();
         let unknown = |flag: &str, wanted: &str| {
             let hint = if known.is_empty() {

@@ -1,6 +1,6 @@
 //! Hands each event to every subscriber, in a fixed order.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::model::{Event, EventKind, Level, Mode};
 
@@ -16,7 +16,11 @@ pub trait Subscriber: Send + Sync {
 pub struct Bus {
     run: Arc<str>,
     mode: Mode,
-    next: Mutex<u64>,
+    state: Mutex<State>,
+}
+
+struct State {
+    next: u64,
     subscribers: Vec<Arc<dyn Subscriber>>,
 }
 
@@ -26,9 +30,20 @@ impl Bus {
         Self {
             run,
             mode,
-            next: Mutex::new(0),
-            subscribers,
+            state: Mutex::new(State {
+                next: 0,
+                subscribers,
+            }),
         }
+    }
+
+    /// Adds a subscriber, behind those that are there: it is told of what comes from now on.
+    pub fn subscribe(&self, subscriber: Arc<dyn Subscriber>) {
+        self.lock().subscribers.push(subscriber);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Live or dry-run.
@@ -44,16 +59,16 @@ impl Bus {
     /// Numbers, dates and hands out one event.
     pub fn emit(&self, kind: EventKind) {
         // The lock is held while subscribers run: it is what keeps the order total.
-        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
         let event = Event {
-            seq: *next,
+            seq: state.next,
             at: jiff::Timestamp::now(),
             run: Arc::clone(&self.run),
             mode: self.mode,
             kind,
         };
-        *next += 1;
-        for subscriber in &self.subscribers {
+        state.next += 1;
+        for subscriber in &state.subscribers {
             subscriber.event(&event);
         }
     }

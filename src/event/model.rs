@@ -207,7 +207,7 @@ pub struct Wait {
     pub timeout: String,
 }
 
-/// The last thing that had begun when a stop came (S-3.26).
+/// A hook or step of a run, or nothing: the last thing that had begun when a stop came (S-3.26), or what is skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StopPoint {
     /// Nothing yet.
@@ -246,6 +246,13 @@ pub enum EventKind {
         elapsed: Duration,
         /// Whether all of it succeeded.
         ok: bool,
+    },
+    /// A hook or step is left out: a run that this one goes on with had finished it (S-11.24).
+    Skipped {
+        /// Which.
+        item: StopPoint,
+        /// The run that finished it.
+        run: String,
     },
     /// A step begins (each attempt).
     StepStarted {

@@ -1,5 +1,6 @@
 //! Profile and phase to an ordered list of steps. Sends nothing, runs nothing.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use kzero_profile::{Profile, StepBody, StepOptions, StepSpec, duration};
@@ -217,6 +218,33 @@ impl Plans {
             Phase::Down => &self.down,
             Phase::Up => &self.up,
         }
+    }
+
+    /// The same, to leave steps out.
+    pub fn phase_mut(&mut self, phase: Phase) -> &mut Plan {
+        match phase {
+            Phase::Down => &mut self.down,
+            Phase::Up => &mut self.up,
+        }
+    }
+
+    /// Every file and chart folder whose content decides what the given phases do, as people know it and where it is (S-11.21).
+    pub fn sources(
+        &self,
+        phases: &[Phase],
+        execution: Execution,
+        environment: &Environment,
+    ) -> Vec<(String, PathBuf)> {
+        let files = self.files(phases, execution, environment).into_iter();
+        let mut sources: Vec<_> = files.map(|file| (file.written, file.path)).collect();
+        for phase in phases {
+            for step in &self.phase(*phase).steps {
+                sources.extend(step.action.sources(execution));
+            }
+        }
+        let mut seen = std::collections::BTreeSet::new();
+        sources.retain(|(_, path)| seen.insert(path.clone()));
+        sources
     }
 
     /// Every file the given phases need, each path once (S-3.6).

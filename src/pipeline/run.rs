@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +18,8 @@ use crate::event::{Bus, EventKind, Level, Mode, Phase, StopPoint};
 use crate::script::{
     ChildEnv, HookVariables, Interrupt, Program, ScriptError, Scripts, StepVariables,
 };
+use crate::state::journal::hook_item;
+use crate::state::lock::{LockError, RunLock};
 use crate::steps::{ClusterDoor, Execution, Settings, StepContext, StepError, Subject};
 use crate::stop::{Stop, StopReason};
 
@@ -87,6 +90,10 @@ pub struct Engine<'a> {
     pub last: RefCell<StopPoint>,
     /// When the run began, for cause reports.
     pub begin: jiff::Timestamp,
+    /// What a run that this one goes on with had finished: item of the journal, and the run.
+    pub finished: &'a BTreeMap<String, String>,
+    /// The lock of the run; none in dry-run.
+    pub lock: Option<&'a RunLock<'a>>,
 }
 
 impl Engine<'_> {
@@ -350,6 +357,29 @@ impl Engine<'_> {
             .map_or(Ok(()), |reason| Err(reason.into()))
     }
 
+    /// Nothing begins without the lock either.
+    async fn check_lock(&self) -> Result<(), StepError> {
+        match self.lock {
+            None => Ok(()),
+            Some(lock) => lock.check().await.map_err(|error| match error {
+                LockError::Held(text) => StepError::permanent(text),
+                LockError::Stopped(reason) => reason.into(),
+            }),
+        }
+    }
+
+    /// Whether an earlier run had finished this already; it is told.
+    fn is_finished(&self, key: &str, item: impl FnOnce() -> StopPoint) -> bool {
+        let Some(run) = self.finished.get(key) else {
+            return false;
+        };
+        self.bus().emit(EventKind::Skipped {
+            item: item(),
+            run: run.clone(),
+        });
+        true
+    }
+
     /// The budget of a script or main action (S-D.7).
     fn operation_budget(&self, own: Option<(&'static str, Duration)>) -> Budget {
         match (own, self.run.operation_timeout) {
@@ -365,12 +395,17 @@ impl Engine<'_> {
     }
 
     async fn phase_hook(&self, phase: Phase, hook: &Hook) -> Result<(), Failure> {
+        let name = || StopPoint::Hook(hook.name.to_owned());
+        if self.is_finished(&hook_item(hook.name), name) {
+            return Ok(());
+        }
         let fail = |error: &StepError| Failure {
             failed_step: Some(format!("hook:{}", hook.name)),
             stopped: error.stopped,
             ..Self::failure(phase, format!("hook {}: {error}", hook.name))
         };
         self.check_stop().map_err(|error| fail(&error))?;
+        self.check_lock().await.map_err(|error| fail(&error))?;
         *self.last.borrow_mut() = StopPoint::Hook(hook.name.to_owned());
         let variables = HookVariables {
             name: hook.name,
@@ -427,6 +462,9 @@ impl Engine<'_> {
 
     /// One step with its retries (S-3.14 to S-3.20).
     async fn step(&self, step: &Step) -> Result<(), Failure> {
+        if self.is_finished(&step.id.place(), || StopPoint::Step(step.id.clone())) {
+            return Ok(());
+        }
         let fail = |error: &StepError| Failure {
             failed_step: Some(step.id.name()),
             subject: Some((step.action.subject(), step.id.to_string())),
@@ -434,6 +472,7 @@ impl Engine<'_> {
             ..Self::failure(step.id.phase, format!("step {}: {error}", step.id))
         };
         self.check_stop().map_err(|error| fail(&error))?;
+        self.check_lock().await.map_err(|error| fail(&error))?;
         *self.last.borrow_mut() = StopPoint::Step(step.id.clone());
         // S-3.20: with scope main the scripts run once, around all tries.
         let main_only = self.run.scope == RetryScope::Main;
@@ -629,7 +668,7 @@ impl Engine<'_> {
         // After a signal nobody waits for reasons, and an API that is away tells none.
         let asked = !matches!(
             self.stop.reason(),
-            Some(StopReason::Signal(_) | StopReason::Watchdog(_))
+            Some(StopReason::Signal(_) | StopReason::Watchdog(_) | StopReason::LostLock(_))
         );
         if self.dry() || !asked {
             return;
@@ -788,6 +827,8 @@ mod tests {
             stop: &Stop::default(),
             last: RefCell::new(StopPoint::Nothing),
             begin: jiff::Timestamp::now(),
+            finished: &BTreeMap::new(),
+            lock: None,
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

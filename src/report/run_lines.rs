@@ -71,6 +71,19 @@ fn record(event: &Event) -> Option<Record> {
             let text = format!("phase {phase} finished in {}", rounded(*elapsed));
             of_phase(line(Level::Info, text), *phase)
         }
+        EventKind::Skipped { item, run } => match item {
+            StopPoint::Nothing => return None,
+            StopPoint::Hook(name) => line(
+                Level::Info,
+                format!("skip hook {name} (finished in run {run})"),
+            ),
+            StopPoint::Step(step) => {
+                let reference = step.reference.as_deref().unwrap_or_default();
+                let text = format!("skip {} {reference}", step.place());
+                let text = format!("{} (finished in run {run})", text.trim_end());
+                of_step(line(Level::Info, text), step)
+            }
+        },
         EventKind::StepStarted { .. } | EventKind::StepFinished { ok: false, .. } => return None,
         EventKind::StepFinished {
             step,

@@ -115,6 +115,11 @@ pub trait Action: std::fmt::Debug {
         Vec::new()
     }
 
+    /// What else decides what it does: files and chart folders beside [`Action::files`], as written and where they are.
+    fn sources(&self, _execution: Execution) -> Vec<(String, PathBuf)> {
+        Vec::new()
+    }
+
     /// Why a live run cannot do this yet.
     fn unavailable(&self, _execution: Execution) -> Option<String> {
         None

@@ -313,6 +313,20 @@ impl Action for Release {
         }
     }
 
+    fn sources(&self, execution: Execution) -> Vec<(String, PathBuf)> {
+        if (self.phase, execution) != (Phase::Up, Execution::Native) {
+            return Vec::new();
+        }
+        let manifest = format!("{}.yaml", self.name);
+        let mut sources = vec![(
+            joined(&self.workspace, &manifest),
+            self.folder.join(&manifest),
+        )];
+        sources.retain(|(_, path)| path.is_file());
+        sources.extend(self.chart_sources());
+        sources
+    }
+
     fn warnings(&self, execution: Execution) -> Vec<String> {
         let mut warnings = Vec::new();
         if self.phase == Phase::Up && execution == Execution::Native {

@@ -269,18 +269,12 @@ fn what_is_not_available_loads_and_is_refused_live() {
             .assert_code(1)
             .assert_stderr("not available yet");
     }
-    for flag in [
-        vec!["--resume"],
-        vec!["--wait-lock", "1m"],
-        vec!["--log-dir", "logs"],
-    ] {
-        let outcome = kzero()
-            .profile(&live("pipelines: {down: []}\n"))
-            .args(["down"])
-            .args(flag.clone())
-            .run();
-        outcome.assert_code(1).assert_stderr("not available yet");
-    }
+    kzero()
+        .profile(&live("pipelines: {down: []}\n"))
+        .args(["down", "--log-dir", "logs"])
+        .run()
+        .assert_code(1)
+        .assert_stderr("not available yet");
     let verify = "schema_version: \"1.0\"\nrun: {mode: live, verify: true}\npipelines: {up: []}\n";
     kzero()
         .profile(verify)

@@ -75,6 +75,20 @@ impl Release {
         })
     }
 
+    /// Values files, and the chart if it is on this machine. What cannot be read has been told elsewhere.
+    pub(super) fn chart_sources(&self) -> Vec<(String, PathBuf)> {
+        let Ok(wishes) = self.wishes() else {
+            return Vec::new();
+        };
+        let files = wishes.values_files.into_iter();
+        let mut sources: Vec<_> = files.map(|(path, written)| (written, path)).collect();
+        if !is_address(&wishes.chart) {
+            let path = self.folder.join(&wishes.chart);
+            sources.push((wishes.chart, path));
+        }
+        sources
+    }
+
     fn engine_options(&self, manifest: &ReleaseManifest) -> Options {
         let flag = |value: Option<bool>, default: bool| value.unwrap_or(default);
         Options {

@@ -1,0 +1,7 @@
+//! What kzero keeps between runs: who works, what was done.
+//!
+//! Duty: where that is kept, in what form, and when it may be believed. The cluster is believed over all of it.
+
+pub mod journal;
+pub mod lock;
+pub mod place;

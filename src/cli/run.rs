@@ -272,7 +272,7 @@ async fn run_stages(
 impl Session<'_> {
     /// What is done once the lock is held.
     async fn locked(&self, asked: &Asked, work: Option<Work>) -> Result<(), Failure> {
-        let cluster = self.cluster_id().await;
+        let cluster = self.cluster_id(work.is_none()).await;
         let work = match work {
             Some(work) => work,
             None => match resume::find(self, asked, &cluster)? {
@@ -293,15 +293,16 @@ impl Session<'_> {
     }
 
     /// Which cluster this is. Whoever may not read its uid goes by its address.
-    async fn cluster_id(&self) -> ClusterId {
+    async fn cluster_id(&self, resuming: bool) -> ClusterId {
         let mut id = ClusterId {
             server: self.server.clone(),
             uid: None,
         };
-        if let Some(lock) = self.lock
-            && lock.has_answer().await
-            && let Ok(client) = self.doors.cluster.get().await
-        {
+        let ask = match self.lock {
+            Some(lock) => lock.has_answer().await,
+            None => resuming && self.execution == Execution::Native && !self.plan_only,
+        };
+        if ask && let Ok(client) = self.doors.cluster.get().await {
             let budget = Budget::new("uid of the cluster 5s", UID_TIME);
             let asked = client.namespace_uid("kube-system", &budget);
             id.uid = self

@@ -6,12 +6,14 @@ mod chart_registry;
 mod chart_tools;
 mod cli;
 mod hooks;
+mod lock;
 mod masking;
 mod pipeline;
 mod profile;
 mod regression;
 mod release;
 mod release_cli;
+mod resume;
 mod signals;
 mod steps;
 

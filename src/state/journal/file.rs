@@ -14,6 +14,9 @@ use crate::state::place;
 /// So many journals of a profile are kept (S-11.22).
 pub const KEPT: usize = 20;
 
+/// The extension of a journal whose first line is not whole yet.
+const UNNAMED: &str = "jsonl.new";
+
 /// The journal of the run in hand: hears its events and writes them down.
 ///
 /// What cannot be written ends the journal, not the run (S-D.11): [`Journal::broken`] tells why, and the file is set aside,
@@ -40,13 +43,19 @@ impl Journal {
         let path = folder.join(format!("{}.jsonl", header.run));
         let told = |error: io::Error| format!("cannot write {}: {error}", path.display());
         place::make_folder(folder).map_err(told)?;
-        let mut file = place::create_new(&path).map_err(told)?;
-        write(&mut file, header).map_err(|error| {
-            // Half a header is no journal.
-            let _ = std::fs::remove_file(&path);
+        // It gets its name when its first line is whole: a journal that is there says what its run set out to do.
+        let unnamed = path.with_extension(UNNAMED);
+        let named = || -> io::Result<File> {
+            let mut file = place::create_new(&unnamed)?;
+            write(&mut file, header)?;
+            std::fs::rename(&unnamed, &path)?;
+            place::sync_folder(folder)?;
+            Ok(file)
+        };
+        let file = named().map_err(|error| {
+            let _ = std::fs::remove_file(&unnamed);
             told(error)
         })?;
-        place::sync_folder(folder).map_err(told)?;
         prune(folder);
         Ok(Self {
             path,
@@ -145,13 +154,15 @@ fn write(file: &mut File, line: &impl serde::Serialize) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Removes the oldest journals; what goes wrong with it is of no consequence.
+/// Removes the oldest journals, and what dead runs and full disks have left; what goes wrong with it is of no consequence.
 fn prune(folder: &Path) {
-    let Ok(all) = read::journals(folder) else {
-        return;
-    };
-    let surplus = all.len().saturating_sub(KEPT);
-    for run in all.iter().take(surplus) {
-        let _ = std::fs::remove_file(folder.join(format!("{run}.jsonl")));
+    for extension in ["jsonl", "jsonl.broken", UNNAMED] {
+        let Ok(all) = read::runs(folder, extension) else {
+            return;
+        };
+        let surplus = all.len().saturating_sub(KEPT);
+        for run in all.iter().take(surplus) {
+            let _ = std::fs::remove_file(folder.join(format!("{run}.{extension}")));
+        }
     }
 }

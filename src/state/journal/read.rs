@@ -96,6 +96,11 @@ impl Past {
 ///
 /// The folder cannot be read; one that is not there has none.
 pub fn journals(folder: &Path) -> io::Result<Vec<String>> {
+    runs(folder, "jsonl")
+}
+
+/// The ids of the runs that have a file with this extension, oldest first.
+pub(super) fn runs(folder: &Path, extension: &str) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -104,7 +109,8 @@ pub fn journals(folder: &Path) -> io::Result<Vec<String>> {
     let mut runs = Vec::new();
     for entry in entries {
         let name = entry?.file_name();
-        if let Some(run) = name.to_str().and_then(|name| name.strip_suffix(".jsonl")) {
+        let run = name.to_str().and_then(|name| name.strip_suffix(extension));
+        if let Some(run) = run.and_then(|run| run.strip_suffix('.')) {
             runs.push(run.to_owned());
         }
     }

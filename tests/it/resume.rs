@@ -1,7 +1,8 @@
 //! Journals, and runs that go on where another ended (S-11.20 to S-11.30).
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use kzero_testkit::{FaultProxy, Kzero, MiniApi, Outcome, objects};
 use serde_json::Value;
@@ -26,12 +27,12 @@ fn with_scripts(mut place: Kzero) -> Kzero {
 /// The folder of the profile's state.
 fn folder(place: &Kzero) -> PathBuf {
     let state = place.path(".local/state/kzero");
-    let cluster = only_entry(state);
-    only_entry(cluster)
+    let cluster = only_entry(&state);
+    only_entry(&cluster)
 }
 
-fn only_entry(folder: PathBuf) -> PathBuf {
-    let mut entries: Vec<_> = std::fs::read_dir(&folder)
+fn only_entry(folder: &Path) -> PathBuf {
+    let mut entries: Vec<_> = std::fs::read_dir(folder)
         .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
         .map(|entry| entry.unwrap().path())
         .collect();
@@ -49,14 +50,14 @@ fn journals(place: &Kzero) -> Vec<PathBuf> {
     found
 }
 
-fn lines(journal: &PathBuf) -> Vec<Value> {
+fn lines(journal: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(journal).unwrap();
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()
 }
 
-fn run_id(journal: &PathBuf) -> String {
+fn run_id(journal: &Path) -> String {
     lines(journal)[0]["run"].as_str().unwrap().to_owned()
 }
 

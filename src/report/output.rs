@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use kzero_profile::duration;
+use kzero_release::shown::is_harmful;
 use serde_json::{Map, Value, json};
 
 use super::mask::Masker;
@@ -222,7 +223,7 @@ fn client_id_text(value: &str) -> String {
 /// What an API server, a pod's log or a profile says may hold control characters, which a
 /// terminal would obey. Output of scripts has been cleaned before.
 fn harmless(text: String) -> String {
-    let harmful = |c: char| c.is_control() && c != '\n' && c != '\t';
+    let harmful = |c: char| is_harmful(c) && c != '\n' && c != '\t';
     if text.contains(harmful) {
         text.replace(harmful, "\u{fffd}")
     } else {
@@ -325,8 +326,8 @@ mod tests {
     #[test]
     fn control_characters_do_not_reach_a_terminal() {
         assert_eq!(
-            harmless("a\u{1b}[31mb\r\u{0}\u{9b}c\td\ne".into()),
-            "a\u{fffd}[31mb\u{fffd}\u{fffd}\u{fffd}c\td\ne"
+            harmless("a\u{1b}[31mb\r\u{0}\u{9b}c\td\ne\u{202e}f".into()),
+            "a\u{fffd}[31mb\u{fffd}\u{fffd}\u{fffd}c\td\ne\u{fffd}f"
         );
     }
 

@@ -15,12 +15,16 @@ use kzero_cluster::Propagation;
 use serde_json::Value;
 
 use crate::resource::{Resource, ResourceId, Role};
+use crate::shown::plain;
 pub use dependency::{Dependency, External, Matcher, State};
 pub use tracking::{ContainerFilter, FailMode, Termination, Tracking};
 
 /// An annotation that does not read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{id}: annotation {key}: {value:?} is not {expected}\nhint: in {path}")]
+#[error(
+    "{id}: annotation {}: {value:?} is not {expected}\nhint: change it in the template {path}",
+    plain(key)
+)]
 pub struct DirectiveError {
     /// The object.
     pub id: Box<ResourceId>,
@@ -225,8 +229,9 @@ impl Reader<'_> {
             "helm.sh/resource-policy" => {
                 if value.to_lowercase() != "keep" {
                     found.warnings.push(format!(
-                        "{}: annotation {key}: {value:?} is no policy that Helm knows; the object is kept, as Helm never deletes it either (expected keep)",
-                        self.resource.id
+                        "{}: annotation {}: {value:?} is no policy that Helm knows; the object is kept, as Helm never deletes it either (expected keep)",
+                        self.resource.id,
+                        plain(key)
                     ));
                 }
                 found.resource_policy.keep = true;

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::time::Duration;
 
-use kzero_cluster::{ApplyMode, Budget, Cluster, ErrorClass, Propagation};
-use serde_json::json;
+use kzero_cluster::{ApiResource, ApplyMode, Budget, Cluster, ErrorClass};
+use serde_json::{Value, json};
 
 use crate::actor::{MANAGER, Time};
 use crate::decide::{CrdPolicy, Strategy};
@@ -26,7 +26,7 @@ use crate::execute::Limits;
 use crate::interrupt::Interrupt;
 use crate::lock::{Lock, LockError};
 use crate::plan::{Plan, Purpose};
-use crate::resource::Kinds;
+use crate::resource::{Kinds, label_fault, text};
 use crate::revision::{Holder, Revision};
 use crate::storage::Storage;
 pub use deploy::{Deploy, Planned};
@@ -69,6 +69,11 @@ pub struct Timing {
 }
 
 impl Timing {
+    /// The time of one hook or wait that begins now.
+    fn one(&self) -> Budget {
+        self.time().one()
+    }
+
     fn time(&self) -> Time {
         Time {
             all: self.all.clone(),
@@ -176,52 +181,87 @@ impl Engine<'_> {
         Ok(Kinds::new(discovery))
     }
 
-    /// Whether the namespace is there. One that is on its way out is waited for until it is gone.
+    /// Whether the namespace is there. One that is on its way out is waited for until it is gone, as long as one wait may
+    /// take; without `waits` it counts as gone (S-5.11).
     ///
     /// # Errors
     ///
-    /// It is not there and is not to be created.
+    /// It is not there and is not to be created, it stays, or no namespace can have its name.
     async fn has_namespace(
         &self,
         kinds: &Kinds,
         create: bool,
-        budget: &Budget,
+        waits: bool,
+        timing: &Timing,
     ) -> Result<bool, ReleaseError> {
         let name = self.namespace().to_owned();
+        if let Some(fault) = label_fault(&name) {
+            return Err(ReleaseError::refused(format!(
+                "Namespace {name:?} is invalid: metadata.name: Invalid value: {name:?}: {fault}\nhint: give a namespace that can be (--namespace, or the part before the name in a step)"
+            )));
+        }
         let Some(api) = kinds.resource("v1", "Namespace") else {
             return Ok(true);
         };
-        let found = match self.cluster.object(api, "", &name, &look(budget)).await {
-            Ok(found) => found,
-            // Who may not look at namespaces finds out when writing into it.
-            Err(error) if error.class() == ErrorClass::Forbidden => return Ok(true),
-            Err(error) => return Err(error.into()),
-        };
-        let ending = found
-            .as_ref()
-            .is_some_and(|found| found.pointer("/metadata/deletionTimestamp").is_some());
-        if found.is_some() && !ending {
-            return Ok(true);
-        }
-        if !create {
-            let state = if ending {
-                "is being deleted"
-            } else {
-                "does not exist"
+        let mut was_ending = false;
+        loop {
+            let looking = look(&timing.all);
+            let found = match self.cluster.object(api, "", &name, &looking).await {
+                Ok(found) => found,
+                // Who may not look at namespaces finds out when writing into it.
+                Err(error) if error.class() == ErrorClass::Forbidden => return Ok(true),
+                Err(error) => return Err(error.into()),
             };
-            return Err(ReleaseError::refused(format!(
-                "namespace {name} {state}\nhint: create it first, or have it created with create_namespace: true (--create-namespace)"
-            )));
+            let ending = found
+                .as_ref()
+                .filter(|found| found.pointer("/metadata/deletionTimestamp").is_some());
+            match (ending, &found) {
+                (None, Some(_)) => return Ok(true),
+                (Some(ending), _) if waits => {
+                    was_ending = true;
+                    self.namespace_is_gone(api, ending, timing).await?;
+                }
+                (ending, _) if create => {
+                    if ending.is_some() {
+                        self.warn(format!(
+                            "namespace {name} is being deleted; it would be waited for until it is gone, and created anew"
+                        ));
+                    }
+                    return Ok(false);
+                }
+                (Some(_), _) => return Err(no_namespace(&name, "is being deleted")),
+                (None, None) if was_ending => {
+                    return Err(no_namespace(&name, "was being deleted and is gone now"));
+                }
+                (None, None) => return Err(no_namespace(&name, "does not exist")),
+            }
         }
-        if ending && !self.is_dry() {
-            self.tell(Event::Progress {
-                object: format!("Namespace {name}"),
-                text: "it is being deleted, waiting until it is gone".to_owned(),
-            });
-            let at = ("", name.as_str());
-            crate::track::until_gone(&self.cluster, api, at, None, budget, self.listener).await?;
-        }
-        Ok(false)
+    }
+
+    /// Waits until a namespace that is being deleted is gone.
+    async fn namespace_is_gone(
+        &self,
+        api: &ApiResource,
+        ending: &Value,
+        timing: &Timing,
+    ) -> Result<(), ReleaseError> {
+        let name = self.namespace();
+        self.tell(Event::Progress {
+            object: format!("Namespace {name}"),
+            text: format!(
+                "{}; waiting until it is gone",
+                crate::track::remaining(ending)
+            ),
+        });
+        let uid = Some(text(ending, "/metadata/uid")).filter(|uid| !uid.is_empty());
+        let budget = timing.one();
+        crate::track::until_gone(&self.cluster, api, ("", name), uid, &budget, self.listener)
+            .await
+            .map_err(|error| {
+                ReleaseError::from(error.clone()).saying(format!(
+                    "namespace {name} is being deleted and is not gone: {error}\nhint: `kubectl get namespace {name} -o jsonpath='{{.status.conditions}}'` shows what remains in it; once what holds its finalizers has let go of them, run the same again"
+                ))
+            })
     }
 
     async fn create_namespace(&self, kinds: &Kinds, budget: &Budget) -> Result<(), ReleaseError> {
@@ -253,7 +293,7 @@ impl Engine<'_> {
     async fn locked<T, F>(
         &self,
         name: &str,
-        budget: &Budget,
+        timing: &Timing,
         work: impl FnOnce(Interrupt, bool) -> F,
     ) -> Result<T, ReleaseError>
     where
@@ -278,7 +318,8 @@ impl Engine<'_> {
             name,
             &self.holder,
             self.is_alive,
-            &look(budget),
+            // A holder that missed a renewal is waited for.
+            &look(&timing.one()),
         )
         .await
         .map_err(|error| match error {
@@ -323,6 +364,13 @@ fn look(budget: &Budget) -> Budget {
     budget.child("look at the cluster 1m0s", LOOK)
 }
 
+/// The error for a namespace that is not there and is not to be created.
+fn no_namespace(name: &str, state: &str) -> ReleaseError {
+    ReleaseError::refused(format!(
+        "namespace {name} {state}\nhint: create it first, or have it created with create_namespace: true (--create-namespace)"
+    ))
+}
+
 fn interrupted(reason: &str) -> ReleaseError {
     ReleaseError::new(Class::Interrupted, format!("interrupted: {reason}"))
 }
@@ -352,8 +400,4 @@ fn started(plan: &Plan, revision: i64) -> Event {
         objects: plan.items.len() + plan.removals.len(),
         changes: changes + plan.removals.len(),
     }
-}
-
-const fn default_propagation() -> Propagation {
-    Propagation::Background
 }

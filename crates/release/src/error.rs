@@ -111,7 +111,13 @@ impl From<StorageError> for ReleaseError {
             StorageError::Exists | StorageError::Changed { .. } => Class::Held,
             _ => Class::Refused,
         };
-        Self::new(class, error.to_string()).transient(transient)
+        let mut text = error.to_string();
+        if let Some(removal) = error.removal() {
+            text.push_str(&format!(
+                "\nhint: `{removal}` deletes the record that is none"
+            ));
+        }
+        Self::new(class, text).transient(transient)
     }
 }
 

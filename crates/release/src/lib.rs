@@ -29,5 +29,6 @@ pub mod resource;
 pub mod revision;
 pub mod secrecy;
 pub mod show;
+pub mod shown;
 pub mod storage;
 pub mod track;

@@ -22,7 +22,8 @@ use serde_json::Value;
 use crate::decide::Decision;
 use crate::directives::{DeployOn, Directives, State};
 use crate::graph::{Edge, Graph, Vertex};
-use crate::resource::{Resource, Role};
+use crate::resource::{Resource, Role, shown_id};
+use crate::shown::plain;
 pub use automatic::Automatic;
 pub use deletion::Deletion;
 pub use deploy::Deployment;
@@ -283,7 +284,7 @@ impl fmt::Display for Reason {
             Self::Weight(weight) => write!(f, "after weight {weight}"),
             Self::Kind => f.write_str("kinds follow each other"),
             Self::Chain => f.write_str("steps of one object"),
-            Self::Manual(key) => write!(f, "annotation {key}"),
+            Self::Manual(key) => write!(f, "annotation {}", plain(key)),
             Self::Automatic(field) => write!(f, "field {field}"),
         }
     }
@@ -325,7 +326,9 @@ pub enum PlanError {
     Circle(Vec<String>),
     /// A dependency on something outside is of a kind that is not served.
     #[error(
-        "{object}: annotation {key}: the API server has no {wanted}\nhint: check kind, group and version with `kubectl api-resources`, or install what defines the kind first"
+        "{object}: annotation {}: the API server has no {}\nhint: check kind, group and version with `kubectl api-resources`, or install what defines the kind first",
+        plain(key),
+        plain(wanted)
     )]
     UnknownKind {
         /// The object with the annotation.
@@ -337,7 +340,8 @@ pub enum PlanError {
     },
     /// A dependency on something outside does not say on what.
     #[error(
-        "{object}: annotation {key}: nothing in the release matches, and outside of it name, kind and version must be given\nhint: give them, or set external=false"
+        "{object}: annotation {}: nothing in the release matches, and outside of it name, kind and version must be given\nhint: give them, or set external=false",
+        plain(key)
     )]
     Incomplete {
         /// The object with the annotation.
@@ -378,9 +382,8 @@ impl Plan {
             Task::Cleanup { item: number } => format!("delete {}", item(number)),
             Task::External { wait } => match self.externals.get(wait) {
                 Some(wait) => format!(
-                    "wait for {} {} to be {}",
-                    wait.api.kind,
-                    wait.name,
+                    "wait for {} to be {}",
+                    shown_id(&wait.api.kind, "", &wait.name),
                     wait.state.word()
                 ),
                 None => String::new(),

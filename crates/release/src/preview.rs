@@ -8,7 +8,7 @@ use crate::decide::Decision;
 use crate::engine::Planned;
 use crate::merge::{ChangeKind, FieldChange, Path, Reason, Segment};
 use crate::plan::{Item, Plan, Purpose, Task};
-use crate::resource::ResourceId;
+use crate::resource::{ResourceId, shown_id};
 use crate::secrecy::Mask;
 
 /// More of a value than this is not shown, in characters.
@@ -67,11 +67,7 @@ impl ObjectChange {
     /// The object as messages name it.
     #[must_use]
     pub fn object(&self) -> String {
-        if self.namespace.is_empty() {
-            format!("{} {}", self.kind, self.name)
-        } else {
-            format!("{} {}/{}", self.kind, self.namespace, self.name)
-        }
+        shown_id(&self.kind, &self.namespace, &self.name)
     }
 }
 

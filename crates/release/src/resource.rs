@@ -3,12 +3,18 @@
 //! Duty: read documents, take lists apart, put objects into the release's namespace, tell which is which, and mark them as
 //! the release's own.
 
+mod metadata;
+mod names;
+
 use std::fmt;
 
 use kzero_chart::manifest::{Hook, Manifest};
 use kzero_chart::yaml;
 use kzero_cluster::{ApiResource, Discovery};
 use serde_json::{Value, json};
+
+use crate::shown::plain;
+pub(crate) use names::label_fault;
 
 /// The label that says who manages an object, and its value.
 pub const MANAGED_BY: (&str, &str) = ("app.kubernetes.io/managed-by", "Helm");
@@ -20,7 +26,8 @@ pub const RELEASE_NAMESPACE: &str = "meta.helm.sh/release-namespace";
 /// Lists nested deeper than this are no lists of objects.
 const MAX_LIST_DEPTH: usize = 16;
 
-/// Which object it is, whatever the version of its kind. Displays as `ConfigMap app/settings`.
+/// Which object it is, whatever the version of its kind. Displays as `ConfigMap app/settings`, with what a terminal would
+/// obey escaped.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceId {
     /// The group of its kind; empty for the core group.
@@ -35,11 +42,18 @@ pub struct ResourceId {
 
 impl fmt::Display for ResourceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.namespace.is_empty() {
-            write!(f, "{} {}", self.kind, self.name)
-        } else {
-            write!(f, "{} {}/{}", self.kind, self.namespace, self.name)
-        }
+        f.write_str(&shown_id(&self.kind, &self.namespace, &self.name))
+    }
+}
+
+/// An object in words, such as `ConfigMap app/settings`; the namespace may be empty.
+#[must_use]
+pub fn shown_id(kind: &str, namespace: &str, name: &str) -> String {
+    let (kind, name) = (plain(kind), plain(name));
+    if namespace.is_empty() {
+        format!("{kind} {name}")
+    } else {
+        format!("{kind} {}/{name}", plain(namespace))
     }
 }
 
@@ -73,12 +87,58 @@ pub struct Resource {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResourceError {
     /// It does not read.
-    #[error("unable to build kubernetes objects from release manifest: {path}: {message}")]
+    #[error(
+        "unable to build kubernetes objects from release manifest: {path}: {message}\nhint: mend the template {path}; `kzero chart template` shows what it renders to"
+    )]
     Unreadable {
         /// Its file.
         path: String,
         /// What is wrong.
         message: String,
+    },
+    /// A field is of another type than the API server reads.
+    #[error(
+        "unable to build kubernetes objects from release manifest: {said}\nhint: {path}: {object}: {place} {expected}"
+    )]
+    Mistyped {
+        /// Its file.
+        path: String,
+        /// The object, as far as it has a name.
+        object: String,
+        /// The field.
+        place: String,
+        /// Helm's words.
+        said: String,
+        /// What was expected, and what is there.
+        expected: String,
+    },
+    /// It has no name.
+    #[error(
+        "unable to build kubernetes objects from release manifest: {path}: a {kind} without metadata.name: resource name may not be empty\nhint: give it a name{more}"
+    )]
+    Nameless {
+        /// Its file.
+        path: String,
+        /// Its kind.
+        kind: String,
+        /// What more is to be said.
+        more: &'static str,
+    },
+    /// The API server takes no such name or namespace.
+    #[error(
+        "unable to build kubernetes objects from release manifest: {path}: {kind} {value:?} is invalid: {field}: Invalid value: {value:?}: {fault}\nhint: change {field} in the template {path}; the API server takes no such {kind}, so nothing was begun"
+    )]
+    Misnamed {
+        /// Its file.
+        path: String,
+        /// Its kind.
+        kind: String,
+        /// `metadata.name` or `metadata.namespace`.
+        field: &'static str,
+        /// What stands there.
+        value: String,
+        /// What is wrong with it, in the API server's words.
+        fault: String,
     },
     /// Its kind is not served.
     #[error(
@@ -168,6 +228,11 @@ impl Kinds {
     /// All kinds that are served, or will be.
     pub fn all(&self) -> impl Iterator<Item = &ApiResource> {
         self.discovery.resources.iter().chain(&self.defined)
+    }
+
+    /// Whether the release itself defines a kind.
+    fn is_defined(&self, api: &ApiResource) -> bool {
+        self.defined.contains(api)
     }
 
     /// Whether the server itself serves a kind.
@@ -270,21 +335,34 @@ pub enum Lookup {
 pub struct Built {
     /// Their objects, in order.
     pub resources: Vec<Resource>,
-    /// Objects of kinds that the server no longer has, as `Kind name`; only with [`Lookup::Stored`].
+    /// Objects that cannot be on the server, each with the reason; only with [`Lookup::Stored`].
     pub gone: Vec<String>,
 }
 
-/// Reads documents into objects of a release in `namespace`.
+/// How documents are read.
+#[derive(Clone, Copy)]
+struct Reading<'a> {
+    namespace: &'a str,
+    kinds: &'a Kinds,
+    lookup: Lookup,
+}
+
+/// Reads documents into objects of a release.
 ///
 /// # Errors
 ///
-/// A document that does not read, that has no name, or whose kind is not served.
+/// A document that does not read, that has no name or one that the API server does not take, or whose kind is not served.
 pub fn build(
     documents: &[Document<'_>],
     namespace: &str,
     kinds: &Kinds,
     lookup: Lookup,
 ) -> Result<Built, ResourceError> {
+    let reading = Reading {
+        namespace,
+        kinds,
+        lookup,
+    };
     let mut built = Built::default();
     for document in documents {
         let failed = |message: String| ResourceError::Unreadable {
@@ -294,7 +372,7 @@ pub fn build(
         let value =
             yaml::decode_object(document.text).map_err(|error| failed(error.to_string()))?;
         for object in objects(value).map_err(failed)? {
-            place(object, document, namespace, kinds, lookup, &mut built)?;
+            place(object, document, reading, &mut built)?;
         }
     }
     Ok(built)
@@ -303,24 +381,29 @@ pub fn build(
 fn place(
     mut object: Value,
     document: &Document<'_>,
-    namespace: &str,
-    kinds: &Kinds,
-    lookup: Lookup,
+    reading: Reading<'_>,
     built: &mut Built,
 ) -> Result<(), ResourceError> {
+    let Reading { kinds, lookup, .. } = reading;
+    let is_stored = lookup == Lookup::Stored;
     let (api_version, kind) = (
         text(&object, "/apiVersion").to_owned(),
         text(&object, "/kind").to_owned(),
     );
-    let name = text(&object, "/metadata/name").to_owned();
+    if !is_stored {
+        check_types(&object, document.path)?;
+    }
+    let name = name_of(&mut object, document);
     let own = text(&object, "/metadata/namespace").to_owned();
     let found = match lookup {
         Lookup::Exact => kinds.resource(&api_version, &kind),
         Lookup::Stored => kinds.any_version(&api_version, &kind),
     };
     let Some(api) = found else {
-        if lookup == Lookup::Stored {
-            built.gone.push(format!("{kind} {name}"));
+        if is_stored {
+            let id = shown_id(&kind, "", &name);
+            let why = "the API server no longer has this kind";
+            built.gone.push(format!("{id}: {why}"));
             return Ok(());
         }
         return Err(ResourceError::UnknownKind {
@@ -328,43 +411,124 @@ fn place(
             api_version,
             kind,
             name,
-            namespace: own,
+            namespace: plain(&own).into_owned(),
         });
     };
     if name.is_empty() {
-        return Err(ResourceError::Unreadable {
+        return Err(ResourceError::Nameless {
             path: document.path.to_owned(),
-            message: format!("a {kind} without metadata.name"),
+            kind,
+            more: match text(&object, "/metadata/generateName") {
+                "" => "",
+                _ => {
+                    ": metadata.generateName is for hooks alone, since an upgrade could not tell which object it made"
+                }
+            },
         });
     }
     let namespace = match (api.namespaced, own.is_empty()) {
         (false, _) => String::new(),
-        (true, true) => namespace.to_owned(),
+        (true, true) => reading.namespace.to_owned(),
         (true, false) => own,
     };
+    let id = ResourceId {
+        group: group_of(&api.group_version).to_owned(),
+        kind,
+        namespace,
+        name,
+    };
+    match misnamed(&id, document.path, kinds.is_defined(api)) {
+        None => {}
+        Some(wrong) if is_stored => {
+            built.gone.push(format!("{id}: {}", wrong.1));
+            return Ok(());
+        }
+        Some(wrong) => return Err(wrong.0),
+    }
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        if namespace.is_empty() {
+        if id.namespace.is_empty() {
             metadata.remove("namespace");
         } else {
-            metadata.insert("namespace".into(), namespace.clone().into());
+            metadata.insert("namespace".into(), id.namespace.clone().into());
         }
     }
     if api.group_version != api_version {
         object["apiVersion"] = api.group_version.clone().into();
     }
     built.resources.push(Resource {
-        id: ResourceId {
-            group: group_of(&api.group_version).to_owned(),
-            kind,
-            namespace,
-            name,
-        },
+        id,
         api: api.clone(),
         object,
         path: document.path.to_owned(),
         role: document.role,
     });
     Ok(())
+}
+
+/// Fails if a field is of another type than the API server reads.
+fn check_types(object: &Value, path: &str) -> Result<(), ResourceError> {
+    let failed =
+        |object: String, place: &str, said: String, expected: String| ResourceError::Mistyped {
+            path: path.to_owned(),
+            object,
+            place: plain(place).into_owned(),
+            said,
+            expected,
+        };
+    for field in ["apiVersion", "kind"] {
+        if let Some(value) = object.get(field).filter(|value| !value.is_string()) {
+            let said =
+                format!("error validating \"\": error validating data: {field} isn't string type");
+            let expected = format!("must be a text and is {}", shape(value));
+            return Err(failed("a document".to_owned(), field, said, expected));
+        }
+    }
+    let Some(wrong) = metadata::mistyped(object) else {
+        return Ok(());
+    };
+    let name = match object.pointer("/metadata/name") {
+        Some(Value::String(name)) => name.clone(),
+        Some(other) => other.to_string(),
+        None => String::new(),
+    };
+    let id = shown_id(text(object, "/kind"), "", &name);
+    Err(failed(id, &wrong.place, wrong.said, wrong.expected))
+}
+
+/// The name of an object. A hook may leave it to the API server; it gets one here, of the same form, so that it is known
+/// whatever becomes of the answer.
+fn name_of(object: &mut Value, document: &Document<'_>) -> String {
+    let name = text(object, "/metadata/name").to_owned();
+    let prefix = text(object, "/metadata/generateName").to_owned();
+    let Role::Hook(number) = document.role else {
+        return name;
+    };
+    if !name.is_empty() || prefix.is_empty() {
+        return name;
+    }
+    let made = names::generated(&prefix, &format!("{number} {}", document.path));
+    object["metadata"]["name"] = made.clone().into();
+    made
+}
+
+/// What is wrong with the name or namespace of an object, as an error and in a few words.
+fn misnamed(id: &ResourceId, path: &str, is_custom: bool) -> Option<(ResourceError, String)> {
+    let in_name = names::fault(&id.group, &id.kind, &id.name, is_custom)
+        .map(|fault| ("metadata.name", &id.name, fault));
+    let in_namespace = || {
+        let is_set = !id.namespace.is_empty();
+        let fault = label_fault(&id.namespace).filter(|_| is_set)?;
+        Some(("metadata.namespace", &id.namespace, fault))
+    };
+    let (field, value, fault) = in_name.or_else(in_namespace)?;
+    let error = ResourceError::Misnamed {
+        path: path.to_owned(),
+        kind: id.kind.clone(),
+        field,
+        value: value.clone(),
+        fault,
+    };
+    Some((error, format!("no object can have this {field}")))
 }
 
 /// The objects of a document: those of a list one by one, none of an empty one.

@@ -25,6 +25,7 @@ use kzero_cluster::{Budget, Cluster, RecordKind};
 
 use crate::codec;
 use crate::revision::{Revision, check_name};
+use crate::shown::plain;
 pub use driver::{Driver, UnknownDriver};
 pub use entry::{Entry, History, latest};
 pub use error::StorageError;
@@ -153,12 +154,34 @@ impl Storage {
             Store::Memory(_) => "record in memory",
             Store::Sql(_) => "row",
         };
-        format!("{word} {namespace}/{record}")
+        format!("{word} {}/{}", plain(namespace), plain(record))
+    }
+
+    /// The command that deletes a record; none for one that ends with the process.
+    fn removal(&self, namespace: &str, record: &str) -> Option<String> {
+        match &self.store {
+            Store::Objects(objects) => Some(format!(
+                "kubectl delete {} {} --namespace {}",
+                objects.word(),
+                plain(record),
+                plain(namespace)
+            )),
+            Store::Memory(_) => None,
+            Store::Sql(_) => {
+                let quoted = |text: &str| plain(text).replace('\'', "''");
+                Some(format!(
+                    "DELETE FROM releases_v1 WHERE key = '{}' AND namespace = '{}';",
+                    quoted(record),
+                    quoted(namespace)
+                ))
+            }
+        }
     }
 
     fn entry(&self, raw: Raw) -> Result<Entry, StorageError> {
         let shown = self.shown(&raw.namespace, &raw.name);
-        Entry::new(raw, shown)
+        let removal = self.removal(&raw.namespace, &raw.name);
+        Entry::new(raw, shown, removal)
     }
 
     /// The revisions of a release, by number, with their texts. It is empty where there is no such release.
@@ -396,7 +419,7 @@ impl Storage {
     }
 
     /// Makes room for one more revision where at most `max` are kept (0: all): deletes the oldest, but never the newest
-    /// deployed one nor one after it, which an upgrade needs to see what is in the cluster. Returns the numbers deleted.
+    /// deployed one, as Helm does. Returns the numbers deleted.
     ///
     /// # Errors
     ///

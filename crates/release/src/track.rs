@@ -24,9 +24,10 @@ use tokio::sync::{Notify, Semaphore};
 use crate::directives::State;
 use crate::event::{Event, Listener};
 use crate::plan::{ExternalWait, Item};
-use crate::resource::{Resource, ResourceId, group_of, text};
+use crate::resource::{Resource, ResourceId, group_of, shown_id, text};
 use board::{Boards, Key, Seat};
-use wait::{Written, remaining};
+use wait::Written;
+pub(crate) use wait::remaining;
 
 /// How far the clock of the cluster may be behind.
 const CLOCKS: SignedDuration = SignedDuration::from_secs(10);
@@ -267,7 +268,7 @@ impl<'a> Tracker<'a> {
         }
         told.clone_from(&state);
         (self.listener)(Event::Progress {
-            object: shown(kind, at),
+            object: shown_id(kind, at.0, at.1),
             text: state,
         });
     }
@@ -313,13 +314,5 @@ fn with_state<T>(seen: Result<T, WaitError>, state: &str) -> Result<T, WaitError
             detail: state.to_owned(),
         }),
         other => other,
-    }
-}
-
-fn shown(kind: &str, (namespace, name): (&str, &str)) -> String {
-    if namespace.is_empty() {
-        format!("{kind} {name}")
-    } else {
-        format!("{kind} {namespace}/{name}")
     }
 }

@@ -255,6 +255,11 @@ impl UpgradeArgs {
         &self.name
     }
 
+    /// Whether a missing namespace is made.
+    pub(super) fn creates_namespace(&self) -> bool {
+        self.deploy.create_namespace
+    }
+
     /// The form of the output.
     pub(super) fn format(&self) -> Format {
         self.deploy.output.output

@@ -6,12 +6,13 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use kzero_cluster::ApplyMode;
 use kzero_gotmpl::Ambient;
-use kzero_release::engine::{Deploy, Existing, Planned};
+use kzero_release::engine::{Deploy, Existing, Options, Planned};
 use kzero_release::plan::Task;
 use kzero_release::preview::Preview;
 use kzero_release::revision::check_name;
 use kzero_release::secrecy::Mask;
 use kzero_release::show::Format;
+use kzero_release::shown::plain_lines;
 use serde_json::Value;
 
 use super::deploy::UpgradeArgs;
@@ -56,8 +57,9 @@ pub(super) fn run(place: &Place<'_>, arguments: &PlanArgs) -> Result<ExitCode, S
         let absent = session.is_absent(name).await?;
         let deploy = Deploy {
             name: name.to_owned(),
-            options: kzero_release::engine::Options {
+            options: Options {
                 existing: Existing::Either,
+                create_namespace: upgrade.creates_namespace(),
                 ..options
             },
             render: charted.render(upgrade.how(absent), session.releases.schemas()),
@@ -73,7 +75,10 @@ pub(super) fn run(place: &Place<'_>, arguments: &PlanArgs) -> Result<ExitCode, S
     let preview = Preview::new(&planned, &Mask::new(key));
     let text = match (arguments.graph, upgrade.format()) {
         (Some(GraphFormat::Dot), _) => planned.plan.dot(),
-        (None, Format::Table) => text(name, &place.namespace, &planned, &preview),
+        (None, Format::Table) => {
+            let text = text(name, &place.namespace, &planned, &preview);
+            plain_lines(&text).into_owned()
+        }
         (None, format) => document(&preview, &waits(&planned), format)?,
     };
     place.app.output.result(&text);

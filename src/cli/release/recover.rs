@@ -1,10 +1,11 @@
 //! `release recover`.
 
 use clap::Args;
-use kzero_cluster::{ApplyMode, Budget};
+use kzero_cluster::ApplyMode;
 use kzero_release::engine::Recovered;
 use kzero_release::revision::check_name;
 
+use super::flags::TimeFlag;
 use super::session::{Place, Work};
 
 /// `release recover`.
@@ -13,12 +14,15 @@ pub(in crate::cli) struct RecoverArgs {
     /// The release.
     #[arg(value_name = "NAME")]
     name: String,
+    #[command(flatten)]
+    time: TimeFlag,
 }
 
 /// Marks a revision that was left pending as failed.
 pub(super) fn run(place: &Place<'_>, arguments: &RecoverArgs) -> Result<(), String> {
     let name = arguments.name.as_str();
     check_name(name).map_err(|_| format!("release name is invalid: {name}"))?;
+    let timing = arguments.time.timing();
     let work = Work {
         release: name,
         mode: ApplyMode::Live,
@@ -26,9 +30,7 @@ pub(super) fn run(place: &Place<'_>, arguments: &RecoverArgs) -> Result<(), Stri
     };
     let recovered = place.enter(async |session| {
         let recovered = session
-            .engaged(work, async |engine| {
-                engine.recover(name, &Budget::unlimited()).await
-            })
+            .engaged(work, async |engine| engine.recover(name, &timing).await)
             .await?;
         Ok(recovered)
     })?;

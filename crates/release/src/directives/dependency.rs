@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{DirectiveError, Directives, Reader};
-use crate::resource::{Resource, ResourceId};
+use crate::resource::{Resource, ResourceId, shown_id};
 
 /// What an object waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,10 +102,7 @@ impl Matcher {
             .or(self.plural.as_deref())
             .unwrap_or("any kind");
         let name = self.name.as_deref().unwrap_or("*");
-        match &self.namespace {
-            Some(namespace) => format!("{kind} {namespace}/{name}"),
-            None => format!("{kind} {name}"),
-        }
+        shown_id(kind, self.namespace.as_deref().unwrap_or_default(), name)
     }
 }
 

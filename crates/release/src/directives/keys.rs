@@ -1,5 +1,7 @@
 //! Keys that look like a directive and are none.
 
+use crate::shown::plain;
+
 /// Every key without a name in it.
 pub(super) const KEYS: &[&str] = &[
     "helm.sh/hook",
@@ -66,12 +68,14 @@ pub(super) fn suspicious(key: &str) -> Option<String> {
         .min()?;
     if near.0 <= NEAR {
         return Some(format!(
-            "annotation {key} has no effect; is {} meant?",
+            "annotation {} has no effect; is {} meant?",
+            plain(key),
             near.1
         ));
     }
     let (domain, _) = key.split_once('/')?;
-    (domain == "werf.io").then(|| format!("annotation {key} has no effect: no such directive"))
+    (domain == "werf.io")
+        .then(|| format!("annotation {} has no effect: no such directive", plain(key)))
 }
 
 /// How many letters must be put in, taken out or changed to make one text the other.

@@ -64,7 +64,7 @@ fn weights_order_and_a_hooks_own_counts_for_hooks() {
     assert_eq!(read(&json!({"helm.sh/hook-weight": "5"})).weight, 0);
     assert_eq!(
         fails("werf.io/weight", "1.5"),
-        "ConfigMap shop/x: annotation werf.io/weight: \"1.5\" is not a whole number\nhint: in web/templates/x.yaml"
+        "ConfigMap shop/x: annotation werf.io/weight: \"1.5\" is not a whole number\nhint: change it in the template web/templates/x.yaml"
     );
     assert!(fails("werf.io/weight", "").contains("is not a whole number"));
 }

@@ -83,7 +83,7 @@ impl Engine<'_> {
         let (kinds, there) = race(&self.interrupt, async {
             let kinds = self.kinds(&budget).await?;
             let there = self
-                .has_namespace(&kinds, options.create_namespace, &budget)
+                .has_namespace(&kinds, options.create_namespace, !self.is_dry(), &timing)
                 .await?;
             Ok((kinds, there))
         })
@@ -99,7 +99,7 @@ impl Engine<'_> {
         };
         if there {
             return self
-                .locked(name, &budget, |interrupt, locked| async move {
+                .locked(name, timing, |interrupt, locked| async move {
                     let planned = race(&interrupt, planning(locked)).await?;
                     self.go(name, planned, options, timing, &interrupt).await
                 })
@@ -121,7 +121,7 @@ impl Engine<'_> {
         }
         self.create_namespace(&planned.kinds, &look(&budget))
             .await?;
-        self.locked(name, &budget, |interrupt, _| async move {
+        self.locked(name, timing, |interrupt, _| async move {
             self.go(name, planned, options, timing, &interrupt).await
         })
         .await
@@ -164,8 +164,13 @@ impl Engine<'_> {
         let budget = deploy.timing.all.clone();
         let planning = async {
             let kinds = self.kinds(&budget).await?;
-            let create = deploy.options.create_namespace || !self.is_dry();
-            self.has_namespace(&kinds, create, &budget).await?;
+            self.has_namespace(
+                &kinds,
+                deploy.options.create_namespace,
+                false,
+                &deploy.timing,
+            )
+            .await?;
             let past = self.past(&deploy.name, &budget).await?;
             self.plan_deployment(
                 &deploy.name,

@@ -7,7 +7,7 @@ use kzero_cluster::{ApplyMode, ErrorClass, Propagation};
 use super::deploy::Planned;
 use super::rollback::{Goal, Rollback};
 use super::uninstall::Uninstall;
-use super::{Deployed, Engine, Options, Timing, default_propagation, interrupted, look};
+use super::{Deployed, Engine, Options, Timing, interrupted, look};
 use crate::actor::{Deployer, OperationError};
 use crate::error::{Class, ReleaseError};
 use crate::event::Event;
@@ -102,7 +102,7 @@ impl Engine<'_> {
                     timing,
                     None,
                     interrupt,
-                    default_propagation(),
+                    Propagation::default(),
                 )
                 .await;
             self.verdict(&plan, &walked.outcome, interrupt)?;
@@ -119,7 +119,10 @@ impl Engine<'_> {
         self.storage
             .create(&mut revision, &look(&timing.all))
             .await?;
-        let recorder = Recorder::new(&self.storage, revision, look_all(timing));
+        if plan.purpose == Purpose::Install {
+            self.replaced(past.last.as_ref(), timing).await;
+        }
+        let recorder = Recorder::new(&self.storage, revision, timing.all.clone());
         let walked = self
             .walk(
                 &plan,
@@ -127,7 +130,7 @@ impl Engine<'_> {
                 timing,
                 Some(&recorder),
                 interrupt,
-                default_propagation(),
+                Propagation::default(),
             )
             .await;
         match self.verdict(&plan, &walked.outcome, interrupt) {
@@ -162,6 +165,23 @@ impl Engine<'_> {
                 self.fail(name, &run, &recorder, &error).await;
                 Err(self.undo(name, &plan, error, options, timing).await)
             }
+        }
+    }
+
+    /// Marks a release whose history was kept when it was uninstalled as superseded, as Helm does, once another has its
+    /// name. That it was uninstalled stays noted in the record.
+    async fn replaced(&self, last: Option<&Revision>, timing: &Timing) {
+        let Some(last) = last.filter(|last| last.info.status == Status::Uninstalled) else {
+            return;
+        };
+        let mut last = last.clone();
+        last.set_status(Status::Superseded, "superseded by new release");
+        let written = self.storage.update(&mut last, &look(&timing.all)).await;
+        if let Err(error) = written {
+            self.warn(format!(
+                "revision {} cannot be marked superseded: {error}",
+                last.version
+            ));
         }
     }
 
@@ -381,10 +401,6 @@ impl Engine<'_> {
 
 /// The time that taking back has where nothing else says so.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(300);
-
-fn look_all(timing: &Timing) -> kzero_cluster::Budget {
-    timing.all.clone()
-}
 
 fn hook_words(purpose: Purpose, stage: Stage) -> Option<&'static str> {
     Some(match (purpose, stage) {

@@ -11,7 +11,7 @@ use crate::error::{Class, ReleaseError};
 use crate::plan::Purpose;
 use crate::resource::{Document, Kinds, Lookup, Resource, ResourceId, Role, build};
 use crate::revision::{Revision, Status, StoredHook};
-use crate::storage::{Entry, History};
+use crate::storage::{Entry, History, StorageError};
 
 /// What was stored of a release.
 pub(super) struct Past {
@@ -20,6 +20,8 @@ pub(super) struct Past {
     pub(super) last: Option<Revision>,
     /// The revisions whose objects may be in the cluster, oldest first: the newest deployed one and those after it.
     pub(super) since: Vec<Revision>,
+    /// Whether a revision was deployed since the release was last uninstalled.
+    had_deployed: bool,
 }
 
 impl Past {
@@ -38,26 +40,28 @@ impl Past {
     ///
     /// Until a revision was deployed, and again once the release was uninstalled, it installs (S-5.4).
     pub(super) fn purpose(&self) -> Purpose {
-        let mut deployed = false;
-        for entry in self.history.entries() {
-            match entry.status() {
-                Status::Deployed
-                | Status::Superseded
-                | Status::PendingUpgrade
-                | Status::PendingRollback => deployed = true,
-                Status::Uninstalled => deployed = false,
-                Status::Unknown
-                | Status::Failed
-                | Status::Uninstalling
-                | Status::PendingInstall => {}
-            }
-        }
-        if deployed {
+        if self.had_deployed {
             Purpose::Upgrade
         } else {
             Purpose::Install
         }
     }
+}
+
+/// Whether a record of this status says that something was deployed.
+fn is_deployment(status: Status) -> bool {
+    matches!(
+        status,
+        Status::Deployed | Status::Superseded | Status::PendingUpgrade | Status::PendingRollback
+    )
+}
+
+/// Whether a release was uninstalled at this revision, though another one took its name since: Helm then marks it
+/// superseded, and its deletion is still noted.
+fn was_uninstalled(revision: &Revision) -> bool {
+    let info = &revision.info;
+    info.status == Status::Uninstalled
+        || (info.status == Status::Superseded && info.deleted.is_some())
 }
 
 impl Engine<'_> {
@@ -70,20 +74,23 @@ impl Engine<'_> {
         let last = match history.last().map(Entry::revision) {
             None => None,
             Some(Ok(revision)) => Some(revision),
-            Some(Err(error)) => {
-                return Err(ReleaseError::refused(format!(
-                    "the newest revision of release {name} cannot be read: {error}\nhint: the older ones may be; `kzero release history {name}` lists them. Delete the broken record to go on from the one before"
-                )));
-            }
+            Some(Err(error)) => return Err(broken(name, self.namespace(), &history, &error)),
         };
         let mut since = Vec::new();
+        let mut had_deployed = false;
         for entry in history.since_deployed() {
             if entry.status() == Status::Uninstalled {
                 // What it had is gone, but for what was kept.
                 since.clear();
+                had_deployed = false;
                 continue;
             }
+            had_deployed |= is_deployment(entry.status());
             match entry.revision() {
+                Ok(revision) if was_uninstalled(&revision) => {
+                    since.clear();
+                    had_deployed = false;
+                }
                 Ok(revision) => since.push(revision),
                 Err(error) => self.warn(format!(
                     "{error}; objects that only this revision deployed are not known"
@@ -94,6 +101,7 @@ impl Engine<'_> {
             history,
             last,
             since,
+            had_deployed,
         })
     }
 
@@ -104,7 +112,10 @@ impl Engine<'_> {
         past: &Past,
         existing: Existing,
     ) -> Result<(), ReleaseError> {
-        let last = past.last.as_ref().map(|last| last.info.status);
+        let last = past.last.as_ref().map(|last| match was_uninstalled(last) {
+            true => Status::Uninstalled,
+            false => last.info.status,
+        });
         match (existing, last) {
             (Existing::Refused, Some(_)) => Err(ReleaseError::refused(format!(
                 "cannot re-use a name that is still in use\nhint: `kzero release upgrade --install {name} CHART` takes what is there, `kzero release uninstall {name}` frees the name"
@@ -159,7 +170,7 @@ impl Engine<'_> {
                         found.extend(built.resources);
                         for gone in built.gone {
                             if told.insert(gone.clone()) {
-                                self.warn(format!("{gone}: the API server no longer has this kind, so the object counts as gone"));
+                                self.warn(format!("{gone}, so it counts as gone"));
                             }
                         }
                     }
@@ -170,6 +181,38 @@ impl Engine<'_> {
         }
         all
     }
+}
+
+/// The error for a release whose newest record does not read, with what deletes what is in the way.
+fn broken(name: &str, namespace: &str, history: &History, error: &StorageError) -> ReleaseError {
+    let newest_first = history.entries().iter().rev();
+    let mut removals = Vec::new();
+    let mut good = None;
+    for entry in newest_first {
+        match entry.revision() {
+            Ok(revision) => {
+                good = Some(revision);
+                break;
+            }
+            Err(error) => removals.extend(error.removal().map(|removal| format!("`{removal}`"))),
+        }
+    }
+    let removals = match removals.as_slice() {
+        [] => "the end of this process".to_owned(),
+        commands => commands.join(", "),
+    };
+    let next = match good {
+        Some(good) => format!(
+            "revision {} ({}) is the newest that reads. {removals} deletes what is in the way; the next run goes on from that revision, and what only a deleted one deployed stays in the cluster",
+            good.version, good.info.status
+        ),
+        None => format!(
+            "no record of the release reads. {removals} frees the name; `kzero release upgrade --install {name} CHART --namespace {namespace}` then installs the chart anew and takes over the objects that carry this release's marks"
+        ),
+    };
+    ReleaseError::refused(format!(
+        "the newest revision of release {name} cannot be read: {error}\nhint: {next}"
+    ))
 }
 
 /// The documents of a stored manifest, each with the file it came from.

@@ -3,7 +3,7 @@
 use kzero_cluster::Budget;
 
 use super::past::{Past, pending};
-use super::{Engine, look, race};
+use super::{Engine, Timing, look, race};
 use crate::error::{Class, ReleaseError};
 use crate::revision::{Revision, Status};
 
@@ -31,8 +31,9 @@ impl Engine<'_> {
     /// # Cancel safety
     ///
     /// Not cancel-safe: if dropped after sending, the record may or may not be written.
-    pub async fn recover(&self, name: &str, budget: &Budget) -> Result<Recovered, ReleaseError> {
-        self.locked(name, budget, |interrupt, _| async move {
+    pub async fn recover(&self, name: &str, timing: &Timing) -> Result<Recovered, ReleaseError> {
+        let budget = &timing.all;
+        self.locked(name, timing, |interrupt, _| async move {
             let mut past = race(&interrupt, self.past(name, budget)).await?;
             let Some(last) = past.last.take() else {
                 return Err(ReleaseError::refused("release: not found"));

@@ -12,6 +12,7 @@ use crate::interrupt::Interrupt;
 use crate::plan::Purpose;
 use crate::resource::{Document, Kinds, Lookup, Resource, Role, build};
 use crate::revision::{HookRun, Revision, Status, StoredHook, Time, check_name};
+use crate::storage::Entry;
 
 /// What is to be rolled back, and how.
 #[derive(Debug, Clone, Default)]
@@ -69,7 +70,7 @@ impl Engine<'_> {
     ) -> Result<Deployed, ReleaseError> {
         check_name(&rollback.name).map_err(|error| ReleaseError::refused(error.to_string()))?;
         let name = rollback.name.clone();
-        self.locked(&name, &timing.all, |interrupt, _| async move {
+        self.locked(&name, timing, |interrupt, _| async move {
             self.rollback_locked(rollback, timing, &interrupt).await
         })
         .await
@@ -241,9 +242,7 @@ impl Engine<'_> {
         }
         let built = build(&all, self.namespace(), kinds, Lookup::Stored)?;
         for gone in built.gone {
-            self.warn(format!(
-                "{gone}: the API server no longer has this kind, so the object cannot come back"
-            ));
+            self.warn(format!("{gone}, so it cannot come back"));
         }
         Ok(built.resources)
     }
@@ -270,20 +269,23 @@ fn target(rollback: &Rollback, past: &Past) -> Result<Revision, ReleaseError> {
         Goal::Revision(number) => number,
         Goal::Previous | Goal::Successful => last.version() - 1,
     };
-    match past.history.get(number) {
-        Some(entry) => Ok(entry.revision()?),
-        None => {
-            let known: Vec<String> = past
-                .history
-                .entries()
-                .iter()
-                .map(|entry| entry.version().to_string())
-                .collect();
-            Err(ReleaseError::refused(format!(
-                "release has no {number} version\nhint: its revisions are {}",
-                known.join(", ")
-            )))
-        }
+    let readable = || {
+        let entries = past.history.entries().iter();
+        let readable = entries.filter(|entry| entry.revision().is_ok());
+        let numbers: Vec<String> = readable.map(|entry| entry.version().to_string()).collect();
+        numbers.join(", ")
+    };
+    let name = &rollback.name;
+    match past.history.get(number).map(Entry::revision) {
+        Some(Ok(revision)) => Ok(revision),
+        Some(Err(error)) => Err(ReleaseError::refused(format!(
+            "{error}\nhint: `kzero release rollback {name} REVISION` goes to one that reads: {}",
+            readable()
+        ))),
+        None => Err(ReleaseError::refused(format!(
+            "release has no {number} version\nhint: its revisions are {}",
+            readable()
+        ))),
     }
 }
 

@@ -89,7 +89,7 @@ impl Engine<'_> {
             return Ok(Uninstalled::default());
         }
         let name = uninstall.name.clone();
-        self.locked(&name, &timing.all, |interrupt, _| async move {
+        self.locked(&name, timing, |interrupt, _| async move {
             self.uninstall_locked(uninstall, timing, &interrupt).await
         })
         .await

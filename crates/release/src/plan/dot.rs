@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Plan, Task};
+use crate::shown::plain;
 
 impl Plan {
     /// The graph in the DOT language: operations as boxes, barriers as dots, each edge with its reason.
@@ -31,9 +32,6 @@ impl Plan {
 }
 
 fn quoted(text: &str) -> String {
-    let escaped = text
-        .replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n");
+    let escaped = plain(text).replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{escaped}\"")
 }

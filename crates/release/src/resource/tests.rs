@@ -67,10 +67,11 @@ fn what_cannot_be_applied_says_why_and_where() {
     ), "{unknown}");
     assert_eq!(
         fails("- a\n"),
-        "unable to build kubernetes objects from release manifest: web/templates/x.yaml: an object was expected, found a list"
+        "unable to build kubernetes objects from release manifest: web/templates/x.yaml: an object was expected, found a list\nhint: mend the template web/templates/x.yaml; `kzero chart template` shows what it renders to"
     );
     assert!(
-        fails("apiVersion: v1\nkind: ConfigMap\n").ends_with("a ConfigMap without metadata.name")
+        fails("apiVersion: v1\nkind: ConfigMap\n")
+            .contains("a ConfigMap without metadata.name: resource name may not be empty\nhint: ")
     );
     let twice = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
     let built = build(
@@ -99,7 +100,10 @@ fn s_d_27_a_version_that_is_gone_is_read_under_the_one_that_is_served() {
         .map(|resource| resource.object["apiVersion"].as_str().unwrap())
         .collect();
     assert_eq!(versions, ["networking.k8s.io/v1", "policy/v1"]);
-    assert_eq!(built.gone, ["PodSecurityPolicy q"]);
+    assert_eq!(
+        built.gone,
+        ["PodSecurityPolicy q: the API server no longer has this kind"]
+    );
     assert!(build(&documents, "shop", &kinds(), Lookup::Exact).is_err());
 }
 
@@ -131,4 +135,93 @@ fn an_object_belongs_to_a_release_by_three_marks() {
             "annotation validation error: key \"meta.helm.sh/release-name\" must equal \"other\": current value is \"web\""
         ]
     );
+}
+
+#[test]
+fn names_and_types_that_the_server_refuses_are_told_with_file_and_next_step() {
+    let fails = |metadata: &str| {
+        let text = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {metadata}\n");
+        build(&[document(&text)], "shop", &kinds(), Lookup::Exact)
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        fails("{name: a, namespace: 5}"),
+        "unable to build kubernetes objects from release manifest: unable to decode \"\": json: cannot unmarshal number into Go struct field ObjectMeta.metadata.namespace of type string\nhint: web/templates/x.yaml: ConfigMap a: metadata.namespace must be a text and is a number; in quotes it is one: \"5\""
+    );
+    for metadata in [
+        "{name: 123}",
+        "{name: a, labels: abc}",
+        "{name: a, annotations: [a]}",
+    ] {
+        let said = fails(metadata);
+        assert!(said.contains("json: cannot unmarshal "), "{said}");
+        assert!(
+            said.contains("\nhint: web/templates/x.yaml: ConfigMap "),
+            "{said}"
+        );
+    }
+    for (metadata, field) in [
+        ("{name: a/b}", "metadata.name"),
+        ("{name: Abc}", "metadata.name"),
+        ("{name: a, namespace: A}", "metadata.namespace"),
+        ("{name: a, namespace: a/b}", "metadata.namespace"),
+    ] {
+        let said = fails(metadata);
+        let hint = format!("\nhint: change {field} in the template web/templates/x.yaml; ");
+        assert!(said.contains(&hint), "{said}");
+    }
+    let made = fails("{generateName: a-}");
+    assert!(
+        made.contains("metadata.generateName is for hooks alone"),
+        "{made}"
+    );
+}
+
+#[test]
+fn control_characters_of_names_reach_no_message() {
+    let text =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"a\\e[2J\\nError: forged\\u202eb\"}\n";
+    let said = build(&[document(text)], "shop", &kinds(), Lookup::Exact)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        !said.contains(|c: char| crate::shown::is_harmful(c) && c != '\n'),
+        "{said:?}"
+    );
+    assert!(!said.contains("\nError"), "{said:?}");
+    let id = crate::resource::ResourceId {
+        group: String::new(),
+        kind: "ConfigMap".into(),
+        namespace: "a\u{7}".into(),
+        name: "b\nc\u{2066}".into(),
+    };
+    assert_eq!(id.to_string(), "ConfigMap a\\u{7}/b\\nc\\u{2066}");
+}
+
+#[test]
+fn what_can_have_no_name_on_the_server_counts_as_gone() {
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a/../b}\n";
+    let built = build(&[document(text)], "shop", &kinds(), Lookup::Stored).unwrap();
+    assert!(built.resources.is_empty());
+    assert_eq!(
+        built.gone,
+        ["ConfigMap shop/a/../b: no object can have this metadata.name"]
+    );
+}
+
+#[test]
+fn a_hook_may_leave_its_name_to_be_made_up() {
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: migrate-}\n";
+    let hook = Document {
+        role: Role::Hook(0),
+        ..document(text)
+    };
+    for lookup in [Lookup::Exact, Lookup::Stored] {
+        let built = build(&[hook], "shop", &kinds(), lookup).unwrap();
+        let made = &built.resources[0];
+        assert!(made.id.name.starts_with("migrate-"), "{}", made.id);
+        assert_eq!(made.id.name.len(), 13);
+        assert_eq!(made.object["metadata"]["name"], made.id.name.as_str());
+    }
 }

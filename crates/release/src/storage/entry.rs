@@ -13,12 +13,17 @@ pub struct Entry {
     version: i64,
     status: Status,
     shown: String,
+    removal: Option<String>,
     raw: Raw,
 }
 
 impl Entry {
     /// Reads the labels. The number is also in the record's name, where a label is lost.
-    pub(super) fn new(raw: Raw, shown: String) -> Result<Self, StorageError> {
+    pub(super) fn new(
+        raw: Raw,
+        shown: String,
+        removal: Option<String>,
+    ) -> Result<Self, StorageError> {
         let from_name = raw
             .name
             .strip_prefix("sh.helm.release.v1.")
@@ -31,13 +36,18 @@ impl Entry {
             .filter(|number| *number > 0);
         let (Some(name), Some(version)) = (name, version) else {
             let why = Undecodable::new("its labels name no revision of a release");
-            return Err(StorageError::Undecodable { record: shown, why });
+            return Err(StorageError::Undecodable {
+                record: shown,
+                why,
+                removal,
+            });
         };
         Ok(Self {
             name: name.to_owned(),
             version,
             status: Status::of_word(label("status").unwrap_or_default()),
             shown,
+            removal,
             raw,
         })
     }
@@ -102,6 +112,7 @@ impl Entry {
         let faulty = |why| StorageError::Undecodable {
             record: self.shown.clone(),
             why,
+            removal: self.removal.clone(),
         };
         let Some(body) = &self.raw.body else {
             return Err(faulty(Undecodable::new("it has no release")));
@@ -208,16 +219,19 @@ impl History {
             .rposition(|entry| entry.status == Status::Deployed)
     }
 
-    /// The oldest revisions, which go so that with one more there are `max`.
-    pub(super) fn superfluous(&self, max: usize) -> &[Entry] {
+    /// The revisions that go so that with one more there are `max`: the oldest, but for the newest deployed one.
+    pub(super) fn superfluous(&self, max: usize) -> Vec<&Entry> {
         let Some(room) = max.checked_sub(1) else {
-            return &[];
+            return Vec::new();
         };
         let too_many = self.entries.len().saturating_sub(room);
-        let removable = self.newest_deployed().unwrap_or(self.entries.len());
-        self.entries
-            .get(..too_many.min(removable))
-            .unwrap_or_default()
+        let deployed = self.newest_deployed();
+        let numbered = self.entries.iter().enumerate();
+        numbered
+            .filter(|(at, _)| Some(*at) != deployed)
+            .map(|(_, entry)| entry)
+            .take(too_many)
+            .collect()
     }
 }
 

@@ -36,6 +36,8 @@ pub enum StorageError {
         record: String,
         /// What is wrong with it.
         why: Undecodable,
+        /// The command that deletes it; none where the record ends with the process.
+        removal: Option<String>,
     },
     /// The revision cannot be written as a record.
     #[error("{record}: {why}")]
@@ -73,6 +75,15 @@ impl StorageError {
             Self::Cluster(error) => error.is_transient(),
             Self::Sql(error) => error.is_transient(),
             _ => false,
+        }
+    }
+
+    /// The command that deletes the record, where it is one that does not read.
+    #[must_use]
+    pub fn removal(&self) -> Option<&str> {
+        match self {
+            Self::Undecodable { removal, .. } => removal.as_deref(),
+            _ => None,
         }
     }
 

@@ -20,6 +20,7 @@ use crate::directives::FailMode;
 use crate::event::Event;
 use crate::plan::Item;
 use crate::resource::{Kinds, Role, text};
+use crate::shown::plain;
 
 /// How long a watch that lags behind is waited for before it is asked again.
 pub(super) const LAG: Duration = Duration::from_millis(250);
@@ -569,8 +570,8 @@ impl Tracker<'_> {
     }
 }
 
-/// Why an object is still there.
-pub(super) fn remaining(object: &Value) -> String {
+/// Why an object is still there: its finalizers and, of a namespace, what its controller says of the rest.
+pub(crate) fn remaining(object: &Value) -> String {
     let finalizers: Vec<&str> = object
         .pointer("/metadata/finalizers")
         .and_then(Value::as_array)
@@ -578,14 +579,30 @@ pub(super) fn remaining(object: &Value) -> String {
         .flatten()
         .filter_map(Value::as_str)
         .collect();
-    match (
+    let state = match (
         object.pointer("/metadata/deletionTimestamp"),
         finalizers.as_slice(),
     ) {
-        (None, _) => "it is not being deleted".to_owned(),
+        (None, _) => return "it is not being deleted".to_owned(),
         (Some(_), []) => "it is being deleted".to_owned(),
-        (Some(_), finalizers) => format!("it is kept by finalizers {}", finalizers.join(" ")),
-    }
+        (Some(_), finalizers) => {
+            format!("it is kept by finalizers {}", plain(&finalizers.join(" ")))
+        }
+    };
+    let conditions = object
+        .pointer("/status/conditions")
+        .and_then(Value::as_array);
+    let troubles = conditions
+        .into_iter()
+        .flatten()
+        .filter(|condition| {
+            // Those of a namespace are true where something is in the way.
+            text(condition, "/type").starts_with("Namespace")
+                && text(condition, "/status") == "True"
+        })
+        .map(|condition| plain(text(condition, "/message")).into_owned());
+    let said: Vec<String> = std::iter::once(state).chain(troubles).collect();
+    said.join("; ")
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod interop;
 mod life;
 mod merge;
 mod objects;
+mod refused;
 mod states;
 mod storage;
 mod track;

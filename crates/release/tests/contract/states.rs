@@ -89,7 +89,7 @@ async fn m12_a_pending_revision_of_another_program_is_refused_with_the_way_out()
     );
     let recovered = world
         .with(Interrupt::never(), ApplyMode::Live, async |engine| {
-            engine.recover("web", &timing(LONG).all).await
+            engine.recover("web", &timing(LONG)).await
         })
         .await
         .unwrap();

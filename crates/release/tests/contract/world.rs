@@ -207,6 +207,15 @@ impl<'a> World<'a> {
         self.events.borrow().iter().filter_map(texts).collect()
     }
 
+    /// States that were told of what is waited for.
+    pub(crate) fn progress(&self) -> Vec<String> {
+        let texts = |event: &Event| match event {
+            Event::Progress { object, text } => Some(format!("{object}: {text}")),
+            _ => None,
+        };
+        self.events.borrow().iter().filter_map(texts).collect()
+    }
+
     /// What was begun, in order.
     pub(crate) fn begun(&self) -> Vec<String> {
         let texts = |event: &Event| match event {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kzero_release::event::Event;
+use kzero_release::shown::is_harmful;
 
 /// Redraws a second at most.
 const RATE: u8 = 10;
@@ -150,7 +151,7 @@ fn line(what: &str, elapsed: Duration, news: &HashMap<String, String>) -> String
         .map(|(_, text)| format!(": {text}"))
         .unwrap_or_default();
     // What the API server says may hold control characters, which a terminal would obey.
-    format!("{seconds:>4}s  {what}{known}").replace(char::is_control, "\u{fffd}")
+    format!("{seconds:>4}s  {what}{known}").replace(is_harmful, "\u{fffd}")
 }
 
 /// Whether an operation such as `wait for Deployment shop/web to be ready` names an object, and not one whose name goes on.

@@ -229,10 +229,13 @@ async fn m13_the_oldest_revisions_make_room_for_the_next() {
 }
 
 #[tokio::test]
-async fn what_an_upgrade_must_look_at_is_never_pruned() {
+async fn the_newest_deployed_revision_is_never_pruned() {
+    // What failed behind it goes like all others, as with Helm.
     let failing = [Superseded, Deployed, Failed, Failed, Failed];
-    assert_eq!(pruned(&failing, 3).await, [2, 3, 4, 5]);
-    assert_eq!(pruned(&failing, 1).await, [2, 3, 4, 5]);
+    assert_eq!(pruned(&failing, 5).await, [2, 3, 4, 5]);
+    assert_eq!(pruned(&failing, 4).await, [2, 4, 5]);
+    assert_eq!(pruned(&failing, 3).await, [2, 5]);
+    assert_eq!(pruned(&failing, 1).await, [2]);
     assert_eq!(pruned(&[Deployed, Superseded, Deployed], 1).await, [3]);
 }
 

@@ -6,6 +6,7 @@ mod chart;
 mod examples;
 mod faults;
 mod release_cli;
+mod release_test;
 mod releases;
 mod signals;
 mod steps;

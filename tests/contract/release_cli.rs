@@ -13,7 +13,7 @@ const RUNNER: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings
 /// A deployment whose pods never get ready.
 const STUCK: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 1\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}, annotations: {sim.kzero/ready: never}}\n    spec: {containers: [{name: app, image: example/app}]}\n";
 
-fn chart(place: Kzero, templates: &[(&str, &str)]) -> Kzero {
+pub(crate) fn chart(place: Kzero, templates: &[(&str, &str)]) -> Kzero {
     let mut place = place
         .file(
             "web/Chart.yaml",
@@ -26,7 +26,7 @@ fn chart(place: Kzero, templates: &[(&str, &str)]) -> Kzero {
     place
 }
 
-fn release(place: &Kzero, words: &[&str]) -> Outcome {
+pub(crate) fn release(place: &Kzero, words: &[&str]) -> Outcome {
     let mut arguments = vec!["release"];
     arguments.extend(words);
     place.run_with(arguments)
@@ -60,7 +60,7 @@ fn helm_command(
 }
 
 /// What Helm 3 prints, and whether it succeeded.
-fn helm(
+pub(crate) fn helm(
     plane: &ControlPlane,
     space: &Namespace<'_>,
     place: &Kzero,
@@ -93,11 +93,27 @@ fn what_kzero_wrote_is_shown_alike_by_helm_and_kzero() {
     release(&place, &["install", "web", "./web", "-l", "team=a"]).assert_code(0);
     release(&place, &["upgrade", "web", "./web", "--set", "color=blue"]).assert_code(0);
     release(&place, &["rollback", "web"]).assert_code(0);
+    // S-14.55; how old it is changes from one look to the next.
+    for output in [
+        release(&place, &["status", "web", "--show-resources"]).stdout,
+        helm(
+            &plane,
+            &space,
+            &place,
+            &["status", "web", "--show-resources"],
+        )
+        .1,
+    ] {
+        let table = "RESOURCES:\n==> v1/ConfigMap\nNAME       DATA   AGE\nsettings   1      ";
+        assert!(output.contains(table), "{output}");
+    }
     for words in [
         &["status", "web"][..],
         &["status", "web", "--show-desc", "--revision", "2"],
         &["status", "web", "-o", "json"],
         &["status", "web", "-o", "yaml"],
+        &["status", "web", "--show-resources", "-o", "json"],
+        &["status", "web", "--show-resources", "-o", "yaml"],
         &["history", "web"],
         &["history", "web", "--max", "2", "-o", "json"],
         &["list"],

@@ -32,6 +32,7 @@ mod proxy;
 mod readiness;
 mod record;
 mod scale;
+mod view;
 mod wait;
 
 pub use access::Access;
@@ -59,4 +60,5 @@ pub use readiness::{
 };
 pub use record::{Record, RecordKind};
 pub use scale::{Scaled, Size};
+pub use view::View;
 pub use wait::{Ready, WaitError};

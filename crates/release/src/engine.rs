@@ -6,9 +6,11 @@
 
 mod deploy;
 mod finish;
+mod look;
 mod past;
 mod recover;
 mod rollback;
+mod test;
 mod uninstall;
 
 use std::collections::BTreeMap;
@@ -30,8 +32,10 @@ use crate::resource::{Kinds, label_fault, text};
 use crate::revision::{Holder, Revision};
 use crate::storage::Storage;
 pub use deploy::{Deploy, Planned};
+pub use look::Live;
 pub use recover::Recovered;
 pub use rollback::{Goal, Rollback};
+pub use test::{Test, Tested};
 pub use uninstall::{Uninstall, Uninstalled};
 
 /// Time for one look at the cluster where no other limit is nearer.

@@ -79,6 +79,26 @@ impl<'a> Recorder<'a> {
         self.storage.update(&mut revision, budget).await
     }
 
+    /// Writes the record with its status as it is. What became of hooks that still run is not known.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::hook`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`Self::hook`].
+    pub async fn end_hooks(&self, budget: &Budget) -> Result<(), StorageError> {
+        let mut revision = self.revision.lock().await;
+        for hook in &mut revision.hooks {
+            if hook.last_run.phase == Phase::Running {
+                hook.last_run.phase = Phase::Unknown;
+                hook.last_run.completed_at = Some(Time::utc(Timestamp::now()));
+            }
+        }
+        self.storage.update(&mut revision, budget).await
+    }
+
     /// The revision as it was last written.
     #[must_use]
     pub fn into_revision(self) -> Revision {

@@ -86,6 +86,8 @@ pub struct Info {
     pub rollback_revision: i64,
     /// The rendered notes.
     pub notes: String,
+    /// The live objects by version and kind, for showing them with the revision; no record has them.
+    pub live: BTreeMap<String, Vec<Value>>,
 }
 
 /// What became of a revision, in Helm's words.

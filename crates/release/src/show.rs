@@ -5,6 +5,7 @@
 mod get;
 mod history;
 mod list;
+mod resources;
 mod status;
 mod table;
 mod time;
@@ -17,6 +18,7 @@ use crate::codec::go_json;
 pub use get::{all, computed_values, hooks, manifest, metadata, notes, values};
 pub use history::history;
 pub use list::{ListColumns, list, names};
+pub use resources::resources;
 pub use status::{StatusParts, status};
 
 /// How something is printed.

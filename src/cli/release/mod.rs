@@ -10,6 +10,7 @@ mod read;
 mod recover;
 mod rollback;
 mod session;
+mod test;
 mod uninstall;
 
 use std::process::ExitCode;
@@ -34,6 +35,8 @@ pub(in crate::cli) enum ReleaseCommand {
     /// Delete what releases deployed, and their records.
     #[command(visible_aliases = ["del", "delete", "un"])]
     Uninstall(Box<uninstall::UninstallArgs>),
+    /// Run the tests that the chart of a release has.
+    Test(test::TestArgs),
     /// Show what a release is and what became of it.
     Status(read::StatusArgs),
     /// List the revisions of a release.
@@ -93,6 +96,7 @@ pub(in crate::cli) fn run(app: &App, common: &Common, command: &ReleaseCommand) 
         ReleaseCommand::Upgrade(arguments) => done(deploy::upgrade(&place, arguments)),
         ReleaseCommand::Rollback(arguments) => done(rollback::run(&place, arguments)),
         ReleaseCommand::Uninstall(arguments) => done(uninstall::run(&place, arguments)),
+        ReleaseCommand::Test(arguments) => done(test::run(&place, arguments)),
         ReleaseCommand::Status(arguments) => done(read::status(&place, arguments)),
         ReleaseCommand::History(arguments) => done(read::history(&place, arguments)),
         ReleaseCommand::List(arguments) => done(list::run(&place, arguments)),

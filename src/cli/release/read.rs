@@ -1,11 +1,13 @@
 //! `release status`, `history` and `get`: what records say.
 
 use clap::{Args, Subcommand};
+use kzero_cluster::{ApplyMode, View};
+use kzero_release::engine::Live;
 use kzero_release::revision::Revision;
-use kzero_release::show::{self, StatusParts};
+use kzero_release::show::{self, Format, StatusParts};
 
 use super::flags::OutputFlag;
-use super::session::{Place, unreadable};
+use super::session::{Place, Work, look, unreadable};
 
 /// `release status`.
 #[derive(Debug, Clone, Args)]
@@ -20,6 +22,9 @@ pub(in crate::cli) struct StatusArgs {
     /// Show the description too.
     #[arg(long)]
     show_desc: bool,
+    /// Show the live objects of the release and the pods of its workloads too.
+    #[arg(long)]
+    show_resources: bool,
 }
 
 /// `--revision`.
@@ -93,13 +98,37 @@ pub(in crate::cli) struct GetMetadataArgs {
 
 /// Shows a status.
 pub(super) fn status(place: &Place<'_>, arguments: &StatusArgs) -> Result<(), String> {
-    let revision = read(place, &arguments.name, arguments.which.revision)?;
+    let (name, number) = (arguments.name.as_str(), arguments.which.revision);
+    let format = arguments.output.output;
+    let is_table = format == Format::Table;
+    let (mut revision, live) = place.enter(async |session| {
+        let revision = session.revision(name, number).await?;
+        if !arguments.show_resources {
+            return Ok((revision, Live::new()));
+        }
+        let view = if is_table { View::Table } else { View::Whole };
+        let work = Work {
+            release: name,
+            mode: ApplyMode::DryRun,
+            says_cancelled: false,
+        };
+        let live = session
+            .engaged(work, async |engine| {
+                engine.live(&revision, view, &look()).await
+            })
+            .await?;
+        Ok((revision, live))
+    })?;
+    let tables = is_table.then(|| show::resources(&live));
+    if !is_table {
+        revision.info.live = live;
+    }
     let parts = StatusParts {
         description: arguments.show_desc,
+        resources: tables.as_deref(),
         ..StatusParts::default()
     };
-    let shown = show::status(&revision, parts, arguments.output.output);
-    print(place, shown)
+    print(place, show::status(&revision, parts, format))
 }
 
 /// Shows the revisions of a release.

@@ -166,6 +166,11 @@ impl Session<'_> {
         last.map_err(|error| unreadable(&error))
     }
 
+    /// The way to the API server.
+    pub(super) fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
     /// Does something with an engine. A first signal has it end cleanly, a second one at once.
     ///
     /// # Errors
@@ -180,10 +185,31 @@ impl Session<'_> {
         work: Work<'_>,
         operation: impl AsyncFnOnce(&Engine<'_>) -> Result<T, ReleaseError>,
     ) -> Result<T, Failed> {
+        self.overheard(work, &|_| (), operation).await
+    }
+
+    /// The same, with somebody who hears all events.
+    ///
+    /// # Errors
+    ///
+    /// What the engine says.
+    ///
+    /// # Cancel safety
+    ///
+    /// As the work.
+    pub(super) async fn overheard<T>(
+        &self,
+        work: Work<'_>,
+        hear: &dyn Fn(&Event),
+        operation: impl AsyncFnOnce(&Engine<'_>) -> Result<T, ReleaseError>,
+    ) -> Result<T, Failed> {
         let progress = Progress::new(self.place.app, self.place.progress);
         let (asker, interrupt) = Interrupt::channel();
         let is_alive = |other: &_| self.releases.is_alive(other);
-        let listener = |event: Event| progress.tell(&event);
+        let listener = |event: Event| {
+            hear(&event);
+            progress.tell(&event);
+        };
         let engine = Engine {
             cluster: self.cluster.clone(),
             storage: self.storage.clone(),

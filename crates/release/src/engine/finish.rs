@@ -27,11 +27,11 @@ pub(super) struct Walked {
 }
 
 /// A walk that failed.
-struct Run<'a> {
-    plan: &'a Plan,
-    walked: &'a Walked,
-    options: &'a Options,
-    timing: &'a Timing,
+pub(super) struct Run<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) walked: &'a Walked,
+    pub(super) options: &'a Options,
+    pub(super) timing: &'a Timing,
 }
 
 impl Run<'_> {
@@ -265,6 +265,11 @@ impl Engine<'_> {
                 "the record of the revision cannot be marked failed: {trouble}; the next run finds it pending and goes on from there"
             ));
         }
+        self.clean_up(run).await;
+    }
+
+    /// Deletes what annotations and options say after a failure.
+    pub(super) async fn clean_up(&self, run: &Run<'_>) {
         for item in run.doomed() {
             self.delete_item(run.plan, item, &run.walked.created, run.timing)
                 .await;

@@ -64,6 +64,7 @@ impl InfoText {
             status: Status::of_word(&self.status),
             rollback_revision: self.rollback_revision,
             notes: self.notes,
+            live: BTreeMap::new(),
         };
         (info, form)
     }
@@ -84,6 +85,9 @@ impl Serialize for InfoForm<'_> {
             map.serialize_entry("rollback_revision", &info.rollback_revision)?;
         }
         text(&mut map, "notes", &info.notes)?;
+        if !info.live.is_empty() {
+            map.serialize_entry("resources", &info.live)?;
+        }
         map.end()
     }
 }

@@ -1,7 +1,8 @@
 //! Releases of many objects: kzero against Helm 3, Helm 4 and the floor, on one cluster in one run.
 //! `cargo xtask bench release` starts the control plane and runs it.
 //!
-//! The floor is a bare client on sixteen connections that sends the same writes and nothing else. Machines are noisy, so
+//! The floor is a bare client on sixteen connections that sends the requests for the objects and nothing else; `same` sends the requests for
+//! server, Lease and records as well, as kzero has to. Machines are noisy, so
 //! nothing here passes or fails: medians of alternating runs are printed beside the targets. The peers are named by
 //! `KZERO_TEST_HELM3` and `KZERO_TEST_HELM4`, as for the tests. `KZERO_BENCH_ROUNDS` is the number of rounds (default 3);
 //! `KZERO_BENCH_OBJECTS` the numbers of objects (default `30,300,2000`).
@@ -20,7 +21,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use futures::StreamExt;
-use kzero_testkit::{BareClient, ControlPlane};
+use kzero_testkit::{BareClient, ControlPlane, Namespace};
 use measure::{measure, median, peer, ratio, rounds};
 use serde_json::{Value, json};
 
@@ -93,7 +94,7 @@ fn compare(
 ) {
     let mut seen = Seen::new();
     for _ in 0..rounds(3) {
-        for (number, step, wall) in floor(plane, count) {
+        for (number, step, wall) in floors(plane, count) {
             let row = seen.entry((number, step)).or_default();
             row.0.push(wall);
             row.1.push(0);
@@ -164,12 +165,13 @@ fn print_table(count: usize, seen: &mut Seen) {
         let nanos = |wall: Duration| u64::try_from(wall.as_nanos()).unwrap();
         let floor = figures["floor"].0;
         for (name, (wall, memory)) in &figures {
-            let against = if name == "floor" {
+            let against = if ["floor", "same"].contains(&name.as_str()) {
                 String::new()
             } else {
                 format!(
-                    "{:6.2} x the floor, {:3} MiB",
+                    "{:6.2} x the floor, {:6.2} x the same requests, {:3} MiB",
                     ratio(nanos(*wall), nanos(floor)),
+                    ratio(nanos(*wall), nanos(figures["same"].0)),
                     memory / 1024
                 )
             };
@@ -181,67 +183,128 @@ fn print_table(count: usize, seen: &mut Seen) {
     }
 }
 
-/// The same writes, and the reads that they cannot be without, by clients that know what to send.
-fn floor(plane: &ControlPlane, count: usize) -> Vec<(usize, String, Duration)> {
-    let space = plane.namespace("floor");
-    let base = space.path("api/v1", "configmaps");
+/// A request: method, path, body.
+type Request = (&'static str, String, String);
+
+/// Bare clients that know what to send: `floor` sends the requests for the objects, a list and the writes; `same` sends all that kzero does,
+/// what is to know of the server, the Lease and the records around them, each when the one that it depends on was answered.
+fn floors(plane: &ControlPlane, count: usize) -> Vec<(usize, String, Duration)> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
-    let kubeconfig = plane.own_kubeconfig();
-    let map = |n: usize, color: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": format!("map-{n}")}, "data": {"color": color, "padding": "x".repeat(200)}});
-    let patch = |color: &str| json!({"data": {"color": color}}).to_string();
     let mut found = Vec::new();
-    for (number, step) in STEPS.iter().enumerate() {
-        let one = |n: usize, method: &'static str, body: String| {
-            (method, format!("{base}/map-{n}"), body)
-        };
-        let list = vec![("GET", format!("{base}?limit=500"), String::new())];
-        let (reads, writes): (Vec<_>, Vec<_>) = match *step {
-            "install" => (
-                list,
-                (0..count)
-                    .map(|n| ("POST", base.clone(), map(n, "red").to_string()))
-                    .collect(),
-            ),
-            "no change" => (list, Vec::new()),
-            "one change" => (list, vec![one(0, "PATCH", patch("blue"))]),
-            "all change" => (
-                list,
-                (0..count)
-                    .map(|n| one(n, "PATCH", patch("green")))
-                    .collect(),
-            ),
-            _ => (
-                list,
-                (0..count)
-                    .map(|n| one(n, "DELETE", String::new()))
-                    .collect(),
-            ),
-        };
-        let begin = Instant::now();
-        runtime.block_on(async {
-            send(kubeconfig, reads).await;
-            send(kubeconfig, writes).await;
-        });
-        found.push((number, "floor".to_owned(), begin.elapsed()));
+    for name in ["floor", "same"] {
+        let space = plane.namespace("floor");
+        for (number, step) in STEPS.iter().enumerate() {
+            let mut stages = objects(&space, step, count);
+            if name == "same" {
+                stages = with_records(&space, number, step, stages, count);
+            }
+            let begin = Instant::now();
+            runtime.block_on(async {
+                let connect = || BareClient::new(plane.own_kubeconfig());
+                let mut clients: Vec<_> = (0..CONNECTIONS).map(|_| connect()).collect();
+                for stage in stages {
+                    send(&mut clients, stage).await;
+                }
+            });
+            found.push((number, name.to_owned(), begin.elapsed()));
+        }
     }
     found
 }
 
-async fn send(kubeconfig: &Path, requests: Vec<(&'static str, String, String)>) {
+/// A list of what is there, and the writes.
+fn objects(space: &Namespace<'_>, step: &str, count: usize) -> Vec<Vec<Request>> {
+    let base = space.path("api/v1", "configmaps");
+    let map = |n: usize, color: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": format!("map-{n}")}, "data": {"color": color, "padding": "x".repeat(200)}});
+    let patch = |color: &str| json!({"data": {"color": color}}).to_string();
+    let one =
+        |n: usize, method: &'static str, body: String| (method, format!("{base}/map-{n}"), body);
+    let writes = match step {
+        "install" => (0..count)
+            .map(|n| ("POST", base.clone(), map(n, "red").to_string()))
+            .collect(),
+        "no change" => Vec::new(),
+        "one change" => vec![one(0, "PATCH", patch("blue"))],
+        "all change" => (0..count)
+            .map(|n| one(n, "PATCH", patch("green")))
+            .collect(),
+        _ => (0..count)
+            .map(|n| one(n, "DELETE", String::new()))
+            .collect(),
+    };
+    vec![
+        vec![("GET", format!("{base}?limit=500"), String::new())],
+        writes,
+    ]
+}
+
+/// The same between what kzero asks and writes before and after.
+fn with_records(
+    space: &Namespace<'_>,
+    number: usize,
+    step: &str,
+    objects: Vec<Vec<Request>>,
+    count: usize,
+) -> Vec<Vec<Request>> {
+    let get = |path: String| ("GET", path, String::new());
+    let lease = space.path("apis/coordination.k8s.io/v1", "leases");
+    let secrets = space.path("api/v1", "secrets");
+    let record = |revision: usize| {
+        // What a record of so many of these objects weighs, compressed.
+        let payload = "QUJD".repeat(500 + 4 * count);
+        let name = format!("sh.helm.release.v1.many.v{revision}");
+        let body = json!({"apiVersion": "v1", "kind": "Secret", "type": "helm.sh/release.v1", "metadata": {"name": name}, "data": {"release": payload}});
+        (format!("{secrets}/{name}"), body.to_string())
+    };
+    let put = |revision: usize| {
+        let (path, body) = record(revision);
+        vec![("PUT", path, body)]
+    };
+    let mut stages = vec![
+        vec![get("/version".into()), get("/api".into()), get("/apis".into())],
+        vec![get(format!("/api/v1/namespaces/{space}"))],
+        vec![("POST", lease.clone(), json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "kzero-release-many"}, "spec": {"holderIdentity": "a", "leaseDurationSeconds": 30}}).to_string())],
+        vec![get(format!("{secrets}?labelSelector=owner%3Dhelm&limit=20"))],
+    ];
+    let mut objects = objects.into_iter();
+    stages.extend(objects.next());
+    let revision = number + 1;
+    if step == "uninstall" {
+        stages.push(put(number));
+        stages.extend(objects);
+        stages.extend(
+            (1..=number).map(|revision| vec![("DELETE", record(revision).0, String::new())]),
+        );
+    } else {
+        stages.push(vec![("POST", secrets.clone(), record(revision).1)]);
+        stages.extend(objects);
+        stages.push(put(revision));
+        if number > 0 {
+            stages.push(put(number));
+        }
+    }
+    stages.push(vec![(
+        "DELETE",
+        format!("{lease}/kzero-release-many"),
+        String::new(),
+    )]);
+    stages
+}
+
+async fn send(clients: &mut [BareClient], requests: Vec<Request>) {
     let queue = std::cell::RefCell::new(requests.into_iter());
-    futures::stream::iter(0..CONNECTIONS)
-        .for_each_concurrent(None, |_| async {
-            let mut client = BareClient::new(kubeconfig);
+    futures::stream::iter(clients)
+        .for_each_concurrent(None, |client| async {
             loop {
                 let next = queue.borrow_mut().next();
                 let Some((method, path, body)) = next else {
                     return;
                 };
                 let kind = if method == "PATCH" {
-                    "application/merge-patch+json"
+                    "application/strategic-merge-patch+json"
                 } else {
                     "application/json"
                 };

@@ -399,3 +399,45 @@ fn a_flaky_api_leaves_nothing_that_the_next_up_does_not_mend() {
         forget_kind(&plane, &space);
     }
 }
+
+#[test]
+fn a_release_asks_at_most_twice_for_each_object() {
+    // Besides what is asked once a command: discovery, namespace, Lease, records, and a list for each kind.
+    const COUNT: usize = 120;
+    let plane = ControlPlane::attach();
+    let space = plane.namespace("asks");
+    let proxy = FaultProxy::for_kubeconfig(plane.own_kubeconfig());
+    let template = format!(
+        "{{{{- range until {COUNT} }}}}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: map-{{{{ . }}}}}}\ndata: {{color: {{{{ $.Values.color }}}}}}\n{{{{- end }}}}\n"
+    );
+    let place = |color: &str| {
+        through(&proxy, &space)
+            .profile(&live(&space, STEPS))
+            .file(
+                "charts/web.yaml",
+                &format!("chart: ./web\nvalues: {{color: {color}}}\n"),
+            )
+            .file(
+                "charts/web/Chart.yaml",
+                "apiVersion: v2\nname: web\nversion: 0.1.0\n",
+            )
+            .file("charts/web/templates/maps.yaml", &template)
+    };
+    for (command, color, writes) in [
+        ("up", "red", COUNT),
+        ("up", "red", 0),
+        ("up", "green", COUNT),
+        ("down", "green", COUNT),
+    ] {
+        proxy.clear_requests();
+        place(color).run_with([command]).assert_code(0);
+        let requests = proxy.requests();
+        let written = requests
+            .iter()
+            .filter(|request| request.method != "GET" && request.path.contains("/configmaps"))
+            .count();
+        assert_eq!(written, writes, "{command} {color}");
+        let rest = requests.len() - written;
+        assert!(rest < 40, "{command} {color}: {rest} others");
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::{
@@ -255,25 +255,69 @@ impl Cluster {
         let operation = resource.operation("list", namespace, "*");
         let path = resource.path(namespace, None);
         let listed = self.list::<Value>(&operation, &path, &[], budget).await?;
-        let entry = |mut item: Value| {
-            // Lists leave these out of their items, and templates look for them.
-            if let Some(object) = item.as_object_mut() {
-                object
-                    .entry("apiVersion")
-                    .or_insert_with(|| resource.group_version.clone().into());
-                object
-                    .entry("kind")
-                    .or_insert_with(|| resource.kind.clone().into());
-            }
-            item
-        };
-        let items: Vec<Value> = listed.items.into_iter().map(entry).collect();
-        Ok(serde_json::json!({
+        let items = listed.items.into_iter();
+        let items = items.map(|item| resource.typed(item)).collect();
+        let mut list = serde_json::json!({
             "apiVersion": resource.group_version,
             "kind": format!("{}List", resource.kind),
             "metadata": { "resourceVersion": listed.resource_version },
-            "items": items,
-        }))
+        });
+        // Not by the macro, which would copy all of them.
+        list["items"] = Value::Array(items);
+        Ok(list)
+    }
+
+    /// Lists objects as [`Cluster::objects`] does, without the list around them and without their `managedFields`, which are as
+    /// large as the rest and are dropped page by page.
+    ///
+    /// # Errors
+    ///
+    /// Any [`ClusterError`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe to drop.
+    pub async fn objects_unmanaged(
+        &self,
+        resource: &ApiResource,
+        namespace: &str,
+        budget: &Budget,
+    ) -> Result<Vec<Value>, ClusterError> {
+        let operation = resource.operation("list", namespace, "*");
+        let path = resource.path(namespace, None);
+        let listed = self
+            .list::<Unmanaged>(&operation, &path, &[], budget)
+            .await?;
+        let items = listed.items.into_iter();
+        Ok(items.map(|item| resource.typed(item.0)).collect())
+    }
+}
+
+/// An object that loses its `managedFields` as it is read.
+struct Unmanaged(Value);
+
+impl<'de> Deserialize<'de> for Unmanaged {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut object = Value::deserialize(deserializer)?;
+        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("managedFields");
+        }
+        Ok(Self(object))
+    }
+}
+
+impl ApiResource {
+    /// An item of a list with its version and kind: lists leave these out of their items, and templates look for them.
+    fn typed(&self, mut item: Value) -> Value {
+        if let Some(object) = item.as_object_mut() {
+            object
+                .entry("apiVersion")
+                .or_insert_with(|| self.group_version.clone().into());
+            object
+                .entry("kind")
+                .or_insert_with(|| self.kind.clone().into());
+        }
+        item
     }
 }
 

@@ -7,6 +7,7 @@ use std::{collections::BTreeMap, ops::ControlFlow};
 
 use http::Method;
 use kube::core::DynamicObject;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
@@ -92,6 +93,17 @@ pub struct Selection {
     pub name: Option<String>,
     /// Those with these labels, as the API writes selectors.
     pub labels: Option<String>,
+}
+
+/// What came of deleting an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deletion {
+    /// It was not there.
+    Absent,
+    /// It is gone: the server says so.
+    Done,
+    /// It may still be there: something holds it, or the server does not say.
+    Begun,
 }
 
 impl Cluster {
@@ -181,9 +193,9 @@ impl Cluster {
         self.call_json(&call, budget).await
     }
 
-    /// Deletes an object, if it still has that uid. `false` when it was not there.
+    /// Deletes an object, if it still has that uid.
     ///
-    /// Returns when the server has accepted it; finalizers may keep the object for longer.
+    /// Returns when the server has accepted it; finalizers and graceful ends may keep the object for longer, see [`Deletion`].
     ///
     /// # Errors
     ///
@@ -201,7 +213,7 @@ impl Cluster {
         propagation: Propagation,
         mode: ApplyMode,
         budget: &Budget,
-    ) -> Result<bool, ClusterError> {
+    ) -> Result<Deletion, ClusterError> {
         let mut options = json!({
             "apiVersion": "v1",
             "kind": "DeleteOptions",
@@ -221,7 +233,14 @@ impl Cluster {
             resource.path(namespace, Some(name)),
         )
         .json(&options);
-        Ok(self.call_optional::<Value>(&call, budget).await?.is_some())
+        Ok(match self.call_optional::<Answer>(&call, budget).await? {
+            None => Deletion::Absent,
+            // An object that goes later is answered as it is by then, with its finalizers.
+            Some(answer) if answer.kind == "Status" && answer.status == json!("Success") => {
+                Deletion::Done
+            }
+            Some(_) => Deletion::Begun,
+        })
     }
 
     /// Lists the metadata of all objects of a kind in a namespace, or with an empty one in all.
@@ -351,6 +370,15 @@ impl Selection {
 }
 
 /// An object as JSON, with the type that lists leave out of their items.
+/// What is of interest in the answer to a deletion.
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(default)]
+    kind: String,
+    #[serde(default)]
+    status: Value,
+}
+
 fn value(object: &DynamicObject, (api_version, kind): (&str, &str)) -> Value {
     let mut value = serde_json::to_value(object).unwrap_or_default();
     if let Some(table) = value.as_object_mut() {

@@ -43,7 +43,7 @@ pub use client::Cluster;
 pub use connect::{ConnectOptions, Environment, Resolved, Target, resolve};
 pub use cronjob::{CronJobState, Suspended};
 pub use discovery::{ApiResource, Discovery};
-pub use dynamic::{ObjectPatch, Propagation, Selection, Write};
+pub use dynamic::{Deletion, ObjectPatch, Propagation, Selection, Write};
 pub use error::{ClusterError, ErrorClass, FieldError, Refusal};
 pub use exec::Stream;
 pub use inventory::{

@@ -1,14 +1,14 @@
 //! Does the operations of a plan: writes objects, runs hooks, waits.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use kzero_cluster::{
-    ApplyMode, Budget, Cluster, ClusterError, ErrorClass, ObjectPatch, Propagation, WaitError,
-    Write,
+    ApplyMode, Budget, Cluster, ClusterError, Deletion, ErrorClass, ObjectPatch, Propagation,
+    WaitError, Write,
 };
 use serde_json::Value;
 use tokio::time::Instant;
@@ -108,8 +108,10 @@ pub struct Deployer<'a> {
     pub recorder: Option<&'a Recorder<'a>>,
     /// Where events go.
     pub listener: &'a Listener<'a>,
-    /// Objects that were created, by vertex, for cleaning up after a failure.
+    /// Uids of objects that were created, by item, for cleaning up after a failure.
     pub created: RefCell<HashMap<usize, String>>,
+    /// Removals whose object the server says is gone.
+    pub gone: RefCell<HashSet<usize>>,
 }
 
 /// The time of operations.
@@ -197,13 +199,18 @@ impl Deployer<'_> {
             },
             Task::External { wait } => self.external(wait).await,
             Task::Remove { removal } => match self.plan.removals.get(removal) {
-                Some(removal) => {
-                    let propagation = self.propagation(removal);
-                    self.delete(&removal.resource, removal.uid.as_deref(), propagation)
-                        .await
+                Some(found) => {
+                    let propagation = self.propagation(found);
+                    let uid = found.uid.as_deref();
+                    let deletion = self.delete(&found.resource, uid, propagation).await?;
+                    if deletion != Deletion::Begun {
+                        self.gone.borrow_mut().insert(removal);
+                    }
+                    Ok(())
                 }
                 None => Ok(()),
             },
+            Task::Gone { removal } if self.gone.borrow().contains(&removal) => Ok(()),
             Task::Gone { removal } => match self.plan.removals.get(removal) {
                 Some(removal) => self.gone(&removal.resource, removal.uid.as_deref()).await,
                 None => Ok(()),
@@ -339,7 +346,7 @@ impl Deployer<'_> {
             .unwrap_or(Propagation::Background);
         let budget = self.time.one();
         let id = &resource.id;
-        let was_there = self
+        let deletion = self
             .cluster
             .delete_object(
                 &resource.api,
@@ -351,7 +358,7 @@ impl Deployer<'_> {
             )
             .await
             .map_err(|error| self.refused("delete", resource, &error))?;
-        if was_there {
+        if deletion == Deletion::Begun {
             self.gone(resource, None).await?;
         }
         self.create(number, resource, object).await
@@ -468,7 +475,7 @@ impl Deployer<'_> {
         resource: &Resource,
         uid: Option<&str>,
         propagation: Propagation,
-    ) -> Result<(), OperationError> {
+    ) -> Result<Deletion, OperationError> {
         let budget = self.time.one();
         let at = (resource.id.namespace.as_str(), resource.id.name.as_str());
         let deleted = self
@@ -476,14 +483,14 @@ impl Deployer<'_> {
             .delete_object(&resource.api, at, uid, propagation, self.mode, &budget)
             .await;
         match deleted {
-            Ok(_) => Ok(()),
+            Ok(deletion) => Ok(deletion),
             // Another object has the name by now; it is not this release's.
             Err(error) if error.class() == ErrorClass::Conflict && uid.is_some() => {
                 (self.listener)(Event::Warning(format!(
                     "{}: was replaced by another object meanwhile and is left alone",
                     resource.id
                 )));
-                Ok(())
+                Ok(Deletion::Absent)
             }
             Err(error) => Err(self.refused("delete", resource, &error)),
         }
@@ -530,7 +537,9 @@ impl Deployer<'_> {
             .directives
             .propagation
             .unwrap_or(Propagation::Background);
-        self.delete(&item.resource, None, propagation).await
+        self.delete(&item.resource, None, propagation)
+            .await
+            .map(drop)
     }
 
     async fn external(&self, wait: usize) -> Result<(), OperationError> {

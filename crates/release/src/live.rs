@@ -97,7 +97,8 @@ async fn request(
         .map(|id| id.namespace.as_str())
         .unwrap_or_default();
     let listed = match detail {
-        Detail::Whole | Detail::Managed => cluster.objects(api, namespace, budget).await.map(items),
+        Detail::Whole => cluster.objects_unmanaged(api, namespace, budget).await,
+        Detail::Managed => cluster.objects(api, namespace, budget).await.map(items),
         Detail::Head => cluster.object_heads(api, namespace, budget).await,
     };
     let items = match listed {

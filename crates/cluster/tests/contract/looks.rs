@@ -1,6 +1,9 @@
 //! Calls that only look, and the records.
 
-use kzero_cluster::{Access, ErrorClass, Parked, RecordKind, ScaleKind, WorkloadRef};
+use kzero_cluster::{
+    Access, ApplyMode, Deletion, ErrorClass, Parked, Propagation, RecordKind, ScaleKind,
+    WorkloadRef,
+};
 use serde_json::json;
 
 use crate::support::{Place, budget, workload};
@@ -215,4 +218,56 @@ async fn rights_and_owners_are_told() {
             "Flux (kustomization apps) may undo the park of deployment.{ns}/api"
         )]
     );
+}
+
+#[tokio::test]
+async fn a_deletion_says_whether_the_object_is_gone() {
+    let place = Place::new("gone").await;
+    let ns = place.namespace.clone();
+    let map = |name: &str, finalizers: serde_json::Value| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "finalizers": finalizers}});
+    place.create(map("free", json!([]))).await;
+    place.create(map("held", json!(["example.org/held"]))).await;
+    let discovery = place.cluster.discovery(&budget(10)).await.unwrap();
+    let maps = discovery.resource("v1", "ConfigMap").unwrap().clone();
+    let delete = async |name: &str, uid: Option<&str>| {
+        place
+            .cluster
+            .delete_object(
+                &maps,
+                (&ns, name),
+                uid,
+                Propagation::Background,
+                ApplyMode::Live,
+                &budget(10),
+            )
+            .await
+    };
+    let other = delete("free", Some("another")).await.unwrap_err();
+    assert_eq!(other.class(), ErrorClass::Conflict);
+    assert_eq!(delete("free", None).await.unwrap(), Deletion::Done);
+    assert_eq!(delete("free", None).await.unwrap(), Deletion::Absent);
+    assert_eq!(delete("held", None).await.unwrap(), Deletion::Begun);
+    let left = place
+        .cluster
+        .objects(&maps, &ns, &budget(10))
+        .await
+        .unwrap();
+    let names: Vec<_> = left["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["metadata"]["name"].as_str().unwrap().to_owned())
+        .collect();
+    assert!(names.contains(&"held".to_owned()), "{names:?}");
+    assert!(!names.contains(&"free".to_owned()), "{names:?}");
+    let patch = kzero_cluster::ObjectPatch::Merge(json!({"metadata": {"finalizers": null}}));
+    let write = kzero_cluster::Write {
+        manager: "kzero",
+        mode: ApplyMode::Live,
+    };
+    place
+        .cluster
+        .patch_object(&maps, (&ns, "held"), &patch, write, &budget(10))
+        .await
+        .unwrap();
 }

@@ -376,7 +376,7 @@ impl Engine<'_> {
         let Wanted {
             resources,
             hooks,
-            previous,
+            mut previous,
             original,
             removals,
         } = wanted;
@@ -402,13 +402,21 @@ impl Engine<'_> {
         let mut foreign = Vec::new();
         for resource in resources {
             let directives = Directives::read(&resource)?;
+            // What is known of a manifest is of no use once it is decided, and it is much.
+            let decided = resource.role == Role::Manifest;
+            let (old, seen) = if decided {
+                (previous.remove(&resource.id), live.remove(&resource.id))
+            } else {
+                (None, None)
+            };
             let past = decide::Past {
-                previous: previous
-                    .get(&resource.id)
+                previous: old
+                    .as_ref()
+                    .or_else(|| previous.get(&resource.id))
                     .map(Vec::as_slice)
                     .unwrap_or_default(),
                 original: original.get(&resource.id),
-                live: live.get(&resource.id),
+                live: seen.as_ref().or_else(|| live.get(&resource.id)),
             };
             match rules.decide(&resource, &directives, past) {
                 Ok(decision) => {

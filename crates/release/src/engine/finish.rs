@@ -207,6 +207,7 @@ impl Engine<'_> {
             recorder,
             listener: self.listener,
             created: RefCell::default(),
+            gone: RefCell::default(),
         };
         let stop = async {
             interrupt.wait().await;

@@ -6,8 +6,9 @@ use std::time::Duration;
 use futures::StreamExt;
 use kzero_cluster::{Budget, Cluster, ClusterError, ErrorClass, Parked};
 
-use crate::event::Phase;
+use crate::event::{Phase, SizeSource};
 use crate::pipeline::{Plans, Step};
+use crate::state::memory::{Live, Memory, Value, size_on_up, suspend_on_up};
 use crate::steps::Subject;
 
 /// Questions under way at once.
@@ -39,8 +40,10 @@ pub struct LiveRow {
     pub live: String,
     /// What the step makes of it.
     pub wanted: String,
-    /// What a wake-up would lose, if anything.
-    pub loss: Option<String>,
+    /// Where a size or flag of `up` comes from.
+    pub source: Option<SizeSource>,
+    /// What to know of it, if anything.
+    pub warning: Option<String>,
 }
 
 /// Everything that was asked.
@@ -54,11 +57,19 @@ pub struct LiveReport {
     pub owners: Vec<String>,
 }
 
+impl LiveReport {
+    /// The line of a step.
+    pub fn row(&self, step: &Step) -> Option<&LiveRow> {
+        let place = (step.id.phase, step.id.index);
+        self.rows.iter().find(|row| (row.phase, row.index) == place)
+    }
+}
+
 /// What was found of one object.
 #[derive(Debug, Clone)]
 enum Found {
-    Size(i32),
-    Suspended(bool),
+    /// A workload or CronJob.
+    Live(Live),
     There,
     Absent,
     Problem(String),
@@ -76,6 +87,7 @@ enum Found {
 pub async fn inspect(
     cluster: &Cluster,
     plans: &Plans,
+    memory: &Memory,
     budget: &Budget,
 ) -> Result<LiveReport, ClusterError> {
     let steps = || plans.down.steps.iter().chain(&plans.up.steps);
@@ -113,14 +125,11 @@ pub async fn inspect(
         found.insert(label, answer);
     }
     report.rows = steps()
-        .filter_map(|step| row(step, found.get(&step.label)?, plans))
+        .filter_map(|step| row(step, found.get(&step.label)?, memory))
         .collect();
     let mut parked: Vec<Parked> = Vec::new();
     for step in &plans.down.steps {
-        let there = matches!(
-            found.get(&step.label),
-            Some(Found::Size(_) | Found::Suspended(_))
-        );
+        let there = matches!(found.get(&step.label), Some(Found::Live(_)));
         let object = match step.action.subject() {
             Subject::Workload(workload) => Parked::Workload(workload),
             Subject::CronJob(namespace, name) => Parked::CronJob { namespace, name },
@@ -138,14 +147,14 @@ pub async fn inspect(
 async fn ask(cluster: &Cluster, subject: &Subject, budget: &Budget) -> Result<Found, ClusterError> {
     let there = |there: bool| if there { Found::There } else { Found::Absent };
     Ok(match subject {
-        Subject::Workload(workload) => match cluster.replicas(workload, budget).await {
-            Ok(size) => Found::Size(size),
+        Subject::Workload(workload) => match cluster.size(workload, budget).await {
+            Ok(size) => Found::Live(size.into()),
             Err(error) if error.class() == ErrorClass::NotFound => Found::Absent,
             Err(error) => return Err(error),
         },
         Subject::CronJob(namespace, name) => {
             let state = cluster.cron_job(namespace, name, budget).await?;
-            state.map_or(Found::Absent, |state| Found::Suspended(state.suspend))
+            state.map_or(Found::Absent, |state| Found::Live(state.into()))
         }
         Subject::Claim(namespace, name) => {
             there(cluster.claim(namespace, name, budget).await?.is_some())
@@ -212,48 +221,43 @@ fn validate(
     }
 }
 
-fn row(step: &Step, found: &Found, plans: &Plans) -> Option<LiveRow> {
-    let down = step.id.phase == Phase::Down;
-    let (live, wanted, loss) = match found {
-        Found::Size(live) => {
-            let wanted = match (down, step.replicas) {
-                (true, _) => 0,
-                (false, Some(replicas)) => i64::from(replicas),
-                (false, None) if *live > 0 => i64::from(*live),
-                (false, None) => 1,
-            };
-            // `down` forgets the size; where the step of `up` gives none, 1 is what comes back.
-            let parked = plans
-                .down
-                .steps
-                .iter()
-                .any(|other| other.label == step.label);
-            let loss = (!down && step.replicas.is_none() && *live > 1 && parked)
-                .then(|| format!("would wake to 1, {live} are running"));
-            (live.to_string(), wanted.to_string(), loss)
-        }
-        Found::Suspended(suspended) => {
-            let parked = plans
-                .down
-                .steps
-                .iter()
-                .any(|other| other.label == step.label);
-            let loss = (!down && *suspended && parked)
-                .then(|| "is suspended now and would be resumed".to_owned());
+fn row(step: &Step, found: &Found, memory: &Memory) -> Option<LiveRow> {
+    let Found::Live(live) = found else {
+        return None;
+    };
+    let entry = memory.get(&step.action.subject().key()?);
+    let (wanted, source, foreign) = match (step.id.phase, live.value) {
+        (Phase::Down, Value::Size(_)) => ("0".to_owned(), None, None),
+        (Phase::Down, Value::Suspend(_)) => ("suspend=true".to_owned(), None, None),
+        (Phase::Up, Value::Size(_)) => {
+            let waking = size_on_up(step.replicas, entry, live);
             (
-                format!("suspend={suspended}"),
-                format!("suspend={down}"),
-                loss,
+                waking.wanted.to_string(),
+                Some(waking.source),
+                waking.foreign,
             )
         }
-        Found::There | Found::Absent | Found::Problem(_) => return None,
+        (Phase::Up, Value::Suspend(_)) => {
+            let waking = suspend_on_up(entry, live);
+            let wanted = format!("suspend={}", waking.wanted);
+            (wanted, Some(waking.source), waking.foreign)
+        }
+    };
+    let warning = match (foreign, source) {
+        (Some(value), _) => Some(format!("was replaced since {value} were remembered")),
+        (None, Some(SizeSource::Default)) => Some("nothing remembered".to_owned()),
+        (None, _) => None,
     };
     Some(LiveRow {
         phase: step.id.phase,
         index: step.id.index,
         reference: step.label.clone(),
-        live,
+        live: match live.value {
+            Value::Size(size) => size.to_string(),
+            Value::Suspend(suspend) => format!("suspend={suspend}"),
+        },
         wanted,
-        loss,
+        source,
+        warning,
     })
 }

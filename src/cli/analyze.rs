@@ -1,5 +1,7 @@
 //! `kzero analyze`: the plan, checked against the cluster if one answers. Changes nothing.
 
+mod memory;
+
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -9,17 +11,19 @@ use kzero_profile::{Execution as Wanted, Profile, RunMode, duration};
 use kzero_release::secrecy::Mask;
 use serde_json::{Value, json};
 
+use self::memory::{recalled, remembered};
 use super::app::{App, runtime, target_block};
 use super::args::{AnalyzeArgs, Document};
 use super::final_error;
 use super::needs::{missing_programs, planned_execution, unavailable};
 use crate::ambient::System;
 use crate::checks::{LiveReport, inspect, missing_files};
-use crate::event::{Level, Phase};
+use crate::event::{Level, Phase, SizeSource};
 use crate::exit::Failure;
 use crate::pipeline::{Plan, Plans, Step};
 use crate::releases::Releases;
 use crate::report::{Kind, Record, summary};
+use crate::state::place::Place;
 use crate::steps::{Execution, Forecast, ForecastContext, Subject};
 
 /// How long the API server may take for its first answer (S-6.12).
@@ -43,6 +47,8 @@ pub(super) fn run(app: &App, arguments: &AnalyzeArgs) -> ExitCode {
 /// What the cluster answered.
 struct Answers {
     report: LiveReport,
+    /// What there is to say of memory.
+    memory: Vec<String>,
     /// By the place of the step and its reference.
     forecasts: Vec<(String, String, Result<Forecast, String>)>,
 }
@@ -123,11 +129,20 @@ fn analyze(app: &App, arguments: &AnalyzeArgs) -> Result<(), Failure> {
         (None, Asked::Answered(_)) => {}
     }
     app.output.blank();
-    print_plan(app, &profile, &plans, execution);
+    let report = match &asked {
+        Asked::Answered(answers) => Some(&answers.report),
+        Asked::Unavailable(_) | Asked::Silent(_) => None,
+    };
+    print_plan(app, &profile, &plans, execution, report);
     app.output.blank();
     let result = match &asked {
         Asked::Answered(answers) => {
             print_report(app, &answers.report, &mut warnings);
+            for note in &answers.memory {
+                let text = format!("warning: {note}");
+                app.warn(&text);
+                warnings.push(text);
+            }
             print_forecasts(app, &answers.forecasts, &mut warnings);
             verdict(&answers.report)
         }
@@ -144,10 +159,6 @@ fn analyze(app: &App, arguments: &AnalyzeArgs) -> Result<(), Failure> {
         }
     };
     if arguments.output == Document::Json {
-        let report = match &asked {
-            Asked::Answered(answers) => Some(&answers.report),
-            Asked::Unavailable(_) | Asked::Silent(_) => None,
-        };
         let mut shown = document(
             app,
             &profile,
@@ -193,13 +204,19 @@ fn ask(
         if let Err(error) = cluster.server_version(&first).await {
             return Asked::Silent(error.to_string());
         }
-        match inspect(&cluster, plans, &Budget::unlimited()).await {
+        let place = Place::new(profile, &app.environment, resolved.target());
+        let (memory, notes) = remembered(&place, &cluster, plans).await;
+        match inspect(&cluster, plans, &memory, &Budget::unlimited()).await {
             Ok(report) => {
                 let forecasts = match execution {
                     Execution::Native => forecasts(&cluster, &releases, plans).await,
                     Execution::Shell => Vec::new(),
                 };
-                Asked::Answered(Box::new(Answers { report, forecasts }))
+                Asked::Answered(Box::new(Answers {
+                    report,
+                    memory: notes,
+                    forecasts,
+                }))
             }
             Err(error) => Asked::Silent(error.to_string()),
         }
@@ -344,7 +361,13 @@ fn print_head(app: &App, profile: &Profile) {
     }
 }
 
-fn print_plan(app: &App, profile: &Profile, plans: &Plans, execution: Execution) {
+fn print_plan(
+    app: &App,
+    profile: &Profile,
+    plans: &Plans,
+    execution: Execution,
+    report: Option<&LiveReport>,
+) {
     let line = |text: String| {
         app.output
             .write(&Record::line(Level::Info, Kind::Plan, text));
@@ -372,7 +395,11 @@ fn print_plan(app: &App, profile: &Profile, plans: &Plans, execution: Execution)
         }
         line(format!("[{}]", plan.phase));
         for step in &plan.steps {
-            let text = format!("  {}: {}", step.id.index, step.line(execution));
+            let text = format!(
+                "  {}: {}",
+                step.id.index,
+                step.line(execution, recalled(step, report))
+            );
             let mut record = Record::line(Level::Info, Kind::Plan, text);
             record.fields.phase = Some(plan.phase.word());
             record.fields.step_index = Some(step.id.index);
@@ -406,18 +433,18 @@ fn print_report(app: &App, report: &LiveReport, warnings: &mut Vec<String>) {
     if !report.rows.is_empty() {
         line(Level::Info, "Live state:".into());
         for row in &report.rows {
-            let loss = row
-                .loss
-                .as_ref()
-                .map(|loss| format!(" ({loss})"))
-                .unwrap_or_default();
-            let level = if row.loss.is_some() {
+            let told = match (&row.warning, row.source) {
+                (Some(warning), _) => format!(" ({warning})"),
+                (None, Some(SizeSource::Remembered)) => " (remembered)".to_owned(),
+                (None, _) => String::new(),
+            };
+            let level = if row.warning.is_some() {
                 Level::Warn
             } else {
                 Level::Info
             };
             let text = format!(
-                "  {} {}: {}  {} -> {}{loss}",
+                "  {} {}: {}  {} -> {}{told}",
                 row.phase, row.index, row.reference, row.live, row.wanted
             );
             line(level, text);
@@ -462,13 +489,7 @@ fn document(
     report: Option<&LiveReport>,
     warnings: &[String],
 ) -> Value {
-    let live = |step: &Step| {
-        let rows = &report?.rows;
-        let row = rows
-            .iter()
-            .find(|row| (row.phase, row.index) == (step.id.phase, step.id.index));
-        row.map(|row| row.live.clone())
-    };
+    let asked = |step: &Step| report.and_then(|report| report.row(step));
     let step = |step: &Step| {
         let (kind, namespace, name) = match &step.parts {
             Some((kind, namespace, name)) => (json!(kind), json!(namespace), json!(name)),
@@ -476,20 +497,27 @@ fn document(
         };
         let sized =
             step.id.phase == Phase::Up && matches!(step.action.subject(), Subject::Workload(_));
-        let source = match (sized, step.replicas, live(step)) {
+        let source = match (sized, step.replicas, asked(step).and_then(|row| row.source)) {
             (true, Some(_), _) => json!("step"),
-            (true, None, Some(live)) => json!(if live == "0" { "default" } else { "live" }),
+            (true, None, Some(SizeSource::Remembered)) => json!("remembered"),
+            (true, None, Some(SizeSource::Live)) => json!("live"),
+            (true, None, Some(_)) => json!("default"),
             _ => Value::Null,
+        };
+        let recalled = recalled(step, report);
+        let size = match (step.replicas, &recalled.size) {
+            (None, Some(_)) => asked(step).and_then(|row| row.wanted.parse().ok()),
+            (size, _) => size,
         };
         let mut object = json!({
             "index": step.id.index,
             "kind": kind,
             "namespace": namespace,
             "name": name,
-            "detail": step.details(execution, None).join(", "),
+            "detail": step.details(execution, recalled).join(", "),
             "pre": step.pre,
             "post": step.post,
-            "replicas": step.replicas,
+            "replicas": size,
             "replicas_source": source,
             "wait_for_ready": step.wait_for_ready,
             "wait_for_termination": step.wait_for_termination,
@@ -547,7 +575,7 @@ fn document(
                 "ref": row.reference,
                 "live": row.live,
                 "wanted": row.wanted,
-                "warning": row.loss,
+                "warning": row.warning,
             })).collect()
         }),
         "warnings": warnings,

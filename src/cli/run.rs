@@ -23,8 +23,10 @@ use crate::releases::Releases;
 use crate::report::{Kind, RunLines};
 use crate::script::{ChildEnv, Scripts};
 use crate::state::journal::{ClusterId, Journal, Past};
+use crate::state::keeper::Keeper;
 use crate::state::lock::{Holder, LockError, RunLock};
 use crate::state::place::Place;
+use crate::state::store::Store;
 use crate::steps::{ClusterDoor, Execution, Settings};
 use crate::stop::{Stop, StopReason};
 pub(super) use signals::Signals;
@@ -347,7 +349,6 @@ impl Session<'_> {
                 format!("left out: {}", work.left_out.join(", ")),
             );
         }
-        warn_about_sizes(&work.plans, work.which.phases(), self.mode, bus);
         if self.execution == Execution::Shell
             && self.profile.run.no_env_passthrough
             && self.app.flags.kubeconfig.is_none()
@@ -361,7 +362,30 @@ impl Session<'_> {
         }
     }
 
-    /// Stages 5 to 10.
+    /// What parked objects were before. In shell mode without an API client there is none, which is told (S-11.13).
+    async fn memory(&self) -> Keeper<'_> {
+        let bus = &self.doors.bus;
+        if self.plan_only {
+            return Keeper::off(bus);
+        }
+        let client = match self.stop.race(self.doors.cluster.get()).await {
+            Ok(client) => client.map_err(|error| error.to_string()),
+            // Nothing begins any more.
+            Err(_) => return Keeper::off(bus),
+        };
+        if let (Execution::Shell, Err(why)) = (self.execution, &client) {
+            let text = format!(
+                "memory of sizes is off, there is no API client ({why}): nothing is remembered, and on up a workload gets its step's \
+                 replicas, else its live size, else 1"
+            );
+            bus.note(Level::Warn, text);
+            return Keeper::off(bus);
+        }
+        let tell = Box::new(|level, text| bus.note(level, text));
+        Keeper::new(Store::new(self.place, client, tell), &self.place.by, bus)
+    }
+
+    /// Stages 5 to 11.
     async fn carry_out(&self, work: &Work, journal: Option<&Journal>) -> Result<(), Failure> {
         let (app, profile) = (self.app, self.profile);
         let (kubeconfig, _context_file) = app.script_kubeconfig(profile, &self.run_id)?;
@@ -396,6 +420,7 @@ impl Session<'_> {
             plan_only: self.plan_only,
         };
         let nothing = BTreeMap::new();
+        let memory = self.memory().await;
         let engine = Engine {
             doors: self.doors,
             plans: &work.plans,
@@ -407,6 +432,7 @@ impl Session<'_> {
             begin: jiff::Timestamp::now(),
             finished: work.past.as_ref().map_or(&nothing, |past| &past.finished),
             lock: self.lock,
+            memory: &memory,
         };
         let live = self.mode == Mode::Live;
         let watchdog = &profile.run.api_watchdog;
@@ -583,25 +609,4 @@ fn check_available(
         app.warn(&format!("warning: {text}; a live run refuses this"));
     }
     Ok(())
-}
-
-/// `down` cannot remember sizes yet, and says so.
-fn warn_about_sizes(plans: &Plans, phases: &[Phase], mode: Mode, bus: &Bus) {
-    use crate::steps::Subject;
-    if mode == Mode::DryRun || !phases.contains(&Phase::Down) {
-        return;
-    }
-    let parks = |step: &crate::pipeline::Step| {
-        matches!(
-            step.action.subject(),
-            Subject::Workload(_) | Subject::CronJob(..)
-        )
-    };
-    if plans.down.steps.iter().any(parks) {
-        bus.note(
-            Level::Warn,
-            "sizes are not remembered: on up a workload gets its step's replicas, else 1, and \
-             every CronJob is resumed",
-        );
-    }
 }

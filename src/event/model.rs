@@ -105,8 +105,12 @@ pub enum SizeSource {
     Step,
     /// The size it has now: an `up` never shrinks what is up.
     Live,
+    /// What it was before it was parked.
+    Remembered,
     /// Nothing says how large it was.
     Default,
+    /// Memory and cluster were not asked.
+    Unread,
 }
 
 /// What a main action does, in the words of S-3.23 and S-6.38.

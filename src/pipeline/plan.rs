@@ -20,6 +20,15 @@ pub struct Hook {
     pub path: String,
 }
 
+/// What memory says of the object of a step of `up`.
+#[derive(Debug, Clone, Default)]
+pub struct Recalled {
+    /// Its size, as the plan shows it.
+    pub size: Option<String>,
+    /// Its suspend flag.
+    pub suspend: Option<bool>,
+}
+
 /// One planned step.
 #[derive(Debug)]
 pub struct Step {
@@ -103,9 +112,12 @@ impl Step {
     }
 
     /// The details of the plan line (S-6.9), in order.
-    pub fn details(&self, execution: Execution, replicas: Option<String>) -> Vec<String> {
+    pub fn details(&self, execution: Execution, recalled: Recalled) -> Vec<String> {
         let timeout = self.own_timeout.map(duration::format);
-        let view = View { execution };
+        let view = View {
+            execution,
+            suspend: recalled.suspend,
+        };
         let mut details: Vec<String> = self.action.detail(&view).into_iter().collect();
         if let Some(pre) = &self.pre {
             details.push(format!("pre: {pre}"));
@@ -113,7 +125,7 @@ impl Step {
         if let Some(post) = &self.post {
             details.push(format!("post: {post}"));
         }
-        if let Some(replicas) = replicas.or_else(|| self.replicas.map(|n| n.to_string())) {
+        if let Some(replicas) = self.replicas.map(|n| n.to_string()).or(recalled.size) {
             details.push(format!("replicas: {replicas}"));
         }
         if self.wait_for_ready {
@@ -129,8 +141,8 @@ impl Step {
     }
 
     /// `LABEL (details)`.
-    pub fn line(&self, execution: Execution) -> String {
-        let details = self.details(execution, None);
+    pub fn line(&self, execution: Execution, recalled: Recalled) -> String {
+        let details = self.details(execution, recalled);
         if details.is_empty() {
             self.label.clone()
         } else {

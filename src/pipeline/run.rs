@@ -19,6 +19,7 @@ use crate::script::{
     ChildEnv, HookVariables, Interrupt, Program, ScriptError, Scripts, StepVariables,
 };
 use crate::state::journal::hook_item;
+use crate::state::keeper::Keeper;
 use crate::state::lock::{LockError, RunLock};
 use crate::steps::{ClusterDoor, Execution, Settings, StepContext, StepError, Subject};
 use crate::stop::{Stop, StopReason};
@@ -94,14 +95,16 @@ pub struct Engine<'a> {
     pub finished: &'a BTreeMap<String, String>,
     /// The lock of the run; none in dry-run.
     pub lock: Option<&'a RunLock<'a>>,
+    /// What parked objects were before.
+    pub memory: &'a Keeper<'a>,
 }
 
 impl Engine<'_> {
-    fn bus(&self) -> &Bus {
+    pub(super) fn bus(&self) -> &Bus {
         &self.doors.bus
     }
 
-    fn dry(&self) -> bool {
+    pub(super) fn dry(&self) -> bool {
         self.bus().mode() == Mode::DryRun
     }
 
@@ -117,7 +120,10 @@ impl Engine<'_> {
         // used afterwards but the stop, which is only read.
         let work = AssertUnwindSafe(self.until_stopped(phases)).catch_unwind();
         let result = match work.await {
-            Ok(Ok(())) => Ok(()),
+            Ok(Ok(())) => {
+                self.forget(phases).await;
+                Ok(())
+            }
             Ok(Err(failure)) => Err(self.clean_up(failure).await),
             Err(panic) => {
                 let phase = phases.last().copied().unwrap_or(Phase::Down);
@@ -341,6 +347,7 @@ impl Engine<'_> {
         if let Some(hook) = &plan.pre {
             self.phase_hook(plan.phase, hook).await?;
         }
+        self.remember(plan).await;
         for step in &plan.steps {
             self.step(step).await?;
         }
@@ -351,14 +358,14 @@ impl Engine<'_> {
     }
 
     /// Nothing new begins after a stop.
-    fn check_stop(&self) -> Result<(), StepError> {
+    pub(super) fn check_stop(&self) -> Result<(), StepError> {
         self.stop
             .reason()
             .map_or(Ok(()), |reason| Err(reason.into()))
     }
 
     /// Nothing begins without the lock either.
-    async fn check_lock(&self) -> Result<(), StepError> {
+    pub(super) async fn check_lock(&self) -> Result<(), StepError> {
         match self.lock {
             None => Ok(()),
             Some(lock) => lock.check().await.map_err(|error| match error {
@@ -381,7 +388,7 @@ impl Engine<'_> {
     }
 
     /// The budget of a script or main action (S-D.7).
-    fn operation_budget(&self, own: Option<(&'static str, Duration)>) -> Budget {
+    pub(super) fn operation_budget(&self, own: Option<(&'static str, Duration)>) -> Budget {
         match (own, self.run.operation_timeout) {
             (Some((name, length)), _) => {
                 Budget::new(format!("{name} {}", duration::format(length)), length)
@@ -570,6 +577,7 @@ impl Engine<'_> {
             timeout: timeout.or(self.run.operation_timeout),
             settings: self.settings,
             releases: &self.plans.releases,
+            memory: self.memory,
             plan_only: self.run.plan_only,
         };
         step.action.run(&cx).await?;
@@ -829,6 +837,7 @@ mod tests {
             begin: jiff::Timestamp::now(),
             finished: &BTreeMap::new(),
             lock: None,
+            memory: &Keeper::off(&doors.bus),
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

@@ -221,7 +221,9 @@ fn effect_text(effect: &Effect, step: &StepId, dry: bool, validated: bool) -> St
     let origin = |source: &SizeSource| match source {
         SizeSource::Step => "",
         SizeSource::Live => " (live)",
+        SizeSource::Remembered => " (remembered)",
         SizeSource::Default => " (default, nothing remembered)",
+        SizeSource::Unread => " (unless another size is live or remembered)",
     };
     match effect {
         Effect::Scale {

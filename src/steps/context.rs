@@ -15,6 +15,7 @@ use super::kind::{Execution, Releases};
 use crate::environment::Environment;
 use crate::event::{Bus, Effect, EventKind, Level, Mode, Phase, StepId, Wait};
 use crate::script::{ChildEnv, Interrupt, Program, Scripts};
+use crate::state::keeper::Keeper;
 use crate::stop::Stop;
 
 /// How long a wait may take when no setting says otherwise (S-2.7).
@@ -135,6 +136,8 @@ pub struct StepContext<'a> {
     pub settings: &'a Settings,
     /// Release steps of the profile.
     pub releases: &'a Releases,
+    /// What parked objects were before.
+    pub memory: &'a Keeper<'a>,
     /// In dry-run: nobody is asked, plan only (S-3.21, S-3.22).
     pub plan_only: bool,
 }
@@ -175,6 +178,16 @@ impl StepContext<'_> {
     /// Emits a line of some level.
     pub fn note(&self, level: Level, text: impl Into<String>) {
         self.bus.note(level, text);
+    }
+
+    /// Warns that what is remembered is of an object that had the name before (S-11.9).
+    pub fn warn_foreign(&self, reference: &str, foreign: Option<crate::state::memory::Value>) {
+        if let Some(value) = foreign {
+            let text = format!(
+                "{reference}: was replaced since {value} were remembered, which is not used"
+            );
+            self.note(Level::Warn, text);
+        }
     }
 
     /// Says, if so, that an object which is not there need not be (S-D.15); `None` when its

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use kzero_cluster::{ClusterError, WaitError};
+use kzero_cluster::{ClusterError, ErrorClass, WaitError};
 
 use crate::script::{ScriptError, ScriptErrorKind};
+use crate::state::store::StoreError;
 use crate::stop::StopReason;
 
 /// A failed script, main action or wait of a step.
@@ -43,6 +44,53 @@ impl From<ClusterError> for StepError {
             text: error.to_string(),
             transient: error.is_transient(),
             stopped: false,
+        }
+    }
+}
+
+impl From<StoreError> for StepError {
+    fn from(error: StoreError) -> Self {
+        Self {
+            text: error.text,
+            transient: error.transient,
+            stopped: false,
+        }
+    }
+}
+
+/// Why an exchange with a decision in its middle failed: the API's refusal, or the decision's own error.
+#[derive(Debug)]
+pub(super) enum Exchange {
+    /// The API's.
+    Cluster(ClusterError),
+    /// The decision's.
+    Step(StepError),
+}
+
+impl Exchange {
+    /// Whether the object is not there.
+    pub(super) fn is_absence(&self) -> bool {
+        matches!(self, Self::Cluster(error) if error.class() == ErrorClass::NotFound)
+    }
+}
+
+impl From<ClusterError> for Exchange {
+    fn from(error: ClusterError) -> Self {
+        Self::Cluster(error)
+    }
+}
+
+impl From<StepError> for Exchange {
+    fn from(error: StepError) -> Self {
+        Self::Step(error)
+    }
+}
+
+impl From<Exchange> for StepError {
+    fn from(error: Exchange) -> Self {
+        match error {
+            Exchange::Cluster(error) => error.into(),
+            Exchange::Step(error) => error,
         }
     }
 }

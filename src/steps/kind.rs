@@ -11,6 +11,7 @@ use super::error::StepError;
 use super::release::{Forecast, ForecastContext};
 use crate::environment::Environment;
 use crate::event::Phase;
+use crate::state::memory::Key;
 
 /// Who carries workload and release steps out, once `auto` is decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +48,8 @@ pub struct BuildContext<'a> {
 pub struct View {
     /// Who would carry it out.
     pub execution: Execution,
+    /// The suspend flag that is remembered of a CronJob.
+    pub suspend: Option<bool>,
 }
 
 /// A file without which a step cannot run (S-3.6).
@@ -79,6 +82,18 @@ pub enum Subject {
     Release(String, String),
     /// Nothing in the cluster.
     Nothing,
+}
+
+impl Subject {
+    /// What it is remembered by, if it has a size or a suspend flag.
+    #[must_use]
+    pub fn key(&self) -> Option<Key> {
+        match self {
+            Self::Workload(workload) => Some(Key::from(workload)),
+            Self::CronJob(namespace, name) => Some(Key::cron_job(namespace, name)),
+            _ => None,
+        }
+    }
 }
 
 /// Release steps of a profile, which make or take objects of other steps (S-D.15).

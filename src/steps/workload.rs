@@ -2,14 +2,15 @@
 
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
-use kzero_cluster::{ErrorClass, ScaleKind, WorkloadRef};
+use kzero_cluster::{ErrorClass, ScaleKind, Size, WorkloadRef};
 use kzero_profile::{KindSpec, NameRule, OptionPhases, OptionSpec, Required, Shape};
 
 use super::context::StepContext;
-use super::error::StepError;
+use super::error::{Exchange, StepError};
 use super::kind::{Action, BuildContext, Execution, Kind, Subject, View};
 use crate::event::{Effect, Level, Phase, SizeSource};
 use crate::script::Program;
+use crate::state::memory::{Key, Live, Value, Waking, size_on_up};
 
 const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
@@ -86,54 +87,75 @@ impl Workload {
         }
     }
 
-    /// The size to set, given the live one (S-D.12).
-    fn size(&self, live: i32) -> (u32, SizeSource) {
-        match (self.phase, self.replicas, u32::try_from(live).unwrap_or(0)) {
-            (Phase::Down, _, _) => (0, SizeSource::Step),
-            (Phase::Up, Some(replicas), _) => (replicas, SizeSource::Step),
-            (Phase::Up, None, 0) => (1, SizeSource::Default),
-            (Phase::Up, None, live) => (live, SizeSource::Live),
+    /// The size without memory, where nobody may be asked.
+    fn unread(&self) -> (u32, SizeSource) {
+        match (self.phase, self.replicas) {
+            (Phase::Down, _) => (0, SizeSource::Step),
+            (Phase::Up, Some(replicas)) => (replicas, SizeSource::Step),
+            (Phase::Up, None) => (1, SizeSource::Unread),
         }
     }
 
-    fn warn_default(&self, cx: &StepContext<'_>, source: SizeSource) {
-        if source == SizeSource::Default {
-            cx.note(
-                Level::Warn,
-                format!(
-                    "{}: nothing says how large it was, waking it with 1 (set replicas to choose)",
-                    self.reference
-                ),
+    /// The size to set, given the live object (S-D.12). On `down` what it is has been recorded when this returns (S-11.1).
+    async fn decide(&self, cx: &StepContext<'_>, live: &Live) -> Result<Waking<u32>, StepError> {
+        let key = Key::from(&self.object);
+        let entry = match (self.phase, self.replicas) {
+            (Phase::Down, _) => {
+                cx.memory.park(&key, live, &cx.budget).await?;
+                return Ok(Waking {
+                    wanted: 0,
+                    source: SizeSource::Step,
+                    foreign: None,
+                });
+            }
+            (Phase::Up, Some(_)) => None,
+            (Phase::Up, None) => cx.memory.entry(&key, &cx.budget).await?,
+        };
+        Ok(size_on_up(self.replicas, entry.as_ref(), live))
+    }
+
+    /// What is to be known of a size that no step and no memory gave.
+    async fn warn(&self, cx: &StepContext<'_>, waking: &Waking<u32>) {
+        cx.warn_foreign(&self.reference, waking.foreign);
+        if waking.source == SizeSource::Default {
+            let text = format!(
+                "{}: nothing says how large it was, waking it with 1 (set replicas to choose)",
+                self.reference
             );
+            cx.note(Level::Warn, text);
+            cx.memory.tell_others(&cx.budget).await;
+        }
+    }
+
+    fn effect(&self, (replicas, source): (u32, SizeSource)) -> Effect {
+        Effect::Scale {
+            reference: self.reference.clone(),
+            replicas,
+            source,
         }
     }
 
     /// Returns whether the object is there.
     async fn native(&self, cx: &StepContext<'_>) -> Result<bool, StepError> {
-        let scale = |replicas, source| Effect::Scale {
-            reference: self.reference.clone(),
-            replicas,
-            source,
-        };
         if cx.plan_only {
-            let (replicas, source) = self.size(0);
-            cx.act(scale(replicas, source), false);
+            cx.act(self.effect(self.unread()), false);
             if self.phase == Phase::Up && self.wait {
                 cx.announce_wait("rollout", &self.reference);
             }
             return Ok(true);
         }
         let client = cx.client().await?;
-        let mut chosen = (0, SizeSource::Step);
-        let mut told = None;
-        let choose = |live: i32| {
-            chosen = self.size(live);
+        let mut told: Option<Waking<u32>> = None;
+        let choose = async |size: Size| -> Result<u32, Exchange> {
+            let waking = self.decide(cx, &size.into()).await?;
             // After a conflict it is chosen again, and told again only if it is another.
-            if !cx.dry() && told.replace(chosen) != Some(chosen) {
-                self.warn_default(cx, chosen.1);
-                cx.act(scale(chosen.0, chosen.1), false);
+            if told.replace(waking) != Some(waking) {
+                self.warn(cx, &waking).await;
+                if !cx.dry() {
+                    cx.act(self.effect((waking.wanted, waking.source)), false);
+                }
             }
-            chosen.0
+            Ok(waking.wanted)
         };
         let scaled = cx
             .stop
@@ -141,7 +163,7 @@ impl Workload {
             .await?;
         let scaled = match scaled {
             Ok(scaled) => scaled,
-            Err(error) if error.class() == ErrorClass::NotFound => {
+            Err(error) if error.is_absence() => {
                 return cx
                     .excuse_absence(&self.reference, &self.object.namespace)
                     .map(|()| false)
@@ -150,8 +172,9 @@ impl Workload {
             Err(error) => return Err(error.into()),
         };
         if cx.dry() {
-            self.warn_default(cx, chosen.1);
-            cx.act(scale(chosen.0, chosen.1), true);
+            if let Some(waking) = told {
+                cx.act(self.effect((waking.wanted, waking.source)), true);
+            }
             if self.wait {
                 match self.phase {
                     Phase::Up => cx.announce_wait("rollout", &self.reference),
@@ -168,6 +191,60 @@ impl Workload {
         Ok(true)
     }
 
+    /// The size that shell execution sets. What memory needs it asks the API, for kubectl does not tell an uid (S-11.13).
+    async fn shell_size(
+        &self,
+        cx: &StepContext<'_>,
+        kubectl: &std::path::Path,
+    ) -> Result<(u32, SizeSource), StepError> {
+        let is_asked = self.phase == Phase::Down || self.replicas.is_none();
+        if is_asked && cx.memory.is_on() {
+            let client = cx.client().await?;
+            let size = client.size(&self.object, &cx.budget);
+            match cx.stop.race_call(size).await? {
+                Ok(size) => {
+                    let waking = self.decide(cx, &size.into()).await?;
+                    self.warn(cx, &waking).await;
+                    return Ok((waking.wanted, waking.source));
+                }
+                // kubectl is about to say so.
+                Err(error) if error.class() == ErrorClass::NotFound => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if self.phase == Phase::Down || self.replicas.is_some() {
+            return Ok(self.unread());
+        }
+        // Waking must not shrink what is up (S-D.12): ask for the live size first.
+        let object = format!("{}/{}", self.object.kind.word(), self.object.name);
+        let get = [
+            "get",
+            &object,
+            "-n",
+            &self.object.namespace,
+            "-o",
+            "jsonpath={.spec.replicas}",
+        ];
+        let mut get = kubectl_program(cx, kubectl, &get);
+        get.streamed = false;
+        let live = cx
+            .child(&get, &format!("waiting rollout {}", self.reference))
+            .await?;
+        let live = match live.trim() {
+            "" => 0,
+            live => live.parse().map_err(|_| {
+                StepError::permanent(format!("{}: no size in what it wrote: {live}", get.shown))
+            })?,
+        };
+        let live = Live {
+            uid: String::new(),
+            value: Value::size(live),
+        };
+        let waking = size_on_up(None, None, &live);
+        self.warn(cx, &waking).await;
+        Ok((waking.wanted, waking.source))
+    }
+
     async fn shell(&self, cx: &StepContext<'_>) -> Result<(), StepError> {
         let object = format!("{}/{}", self.object.kind.word(), self.object.name);
         let scale = |replicas, source| Effect::ShellScale {
@@ -176,41 +253,14 @@ impl Workload {
             source,
         };
         if cx.dry() {
-            let (replicas, source) = self.size(0);
+            let (replicas, source) = self.unread();
             cx.act(scale(replicas, source), false);
             return Ok(());
         }
         let kubectl = cx.program("command.kubectl", &cx.settings.kubectl)?;
         let program = |arguments: &[&str]| kubectl_program(cx, &kubectl, arguments);
         let namespace = self.object.namespace.as_str();
-        let (replicas, source) = if self.phase == Phase::Up && self.replicas.is_none() {
-            // Waking must not shrink what is up (S-D.12): ask for the live size first.
-            let get = [
-                "get",
-                &object,
-                "-n",
-                namespace,
-                "-o",
-                "jsonpath={.spec.replicas}",
-            ];
-            let mut get = program(&get);
-            get.streamed = false;
-            let live = cx
-                .child(&get, &format!("waiting rollout {}", self.reference))
-                .await?;
-            let live = live.trim();
-            if live.is_empty() {
-                self.size(0)
-            } else {
-                let live = live.parse().map_err(|_| {
-                    StepError::permanent(format!("{}: no size in what it wrote: {live}", get.shown))
-                })?;
-                self.size(live)
-            }
-        } else {
-            self.size(0)
-        };
-        self.warn_default(cx, source);
+        let (replicas, source) = self.shell_size(cx, &kubectl).await?;
         cx.act(scale(replicas, source), false);
         let count = replicas.to_string();
         let still = format!("waiting rollout {}", self.reference);

@@ -126,22 +126,6 @@ fn lines_come_in_the_order_of_the_rule() {
 }
 
 #[test]
-fn a_wake_that_would_lose_a_size_says_so() {
-    let api = MiniApi::start_blocking();
-    api.apply(objects::deployment("a", "b", 3));
-    let outcome = kzero()
-        .profile(&live(
-            "pipelines:\n  down:\n    - deployment.a/b\n  up:\n    - deployment.a/b\n",
-        ))
-        .cluster(&api)
-        .args(["analyze"])
-        .run();
-    outcome
-        .assert_code(0)
-        .assert_stdout("would wake to 1, 3 are running");
-}
-
-#[test]
 fn the_json_document_is_the_only_thing_on_stdout() {
     // S-6.3, S-6.14
     let api = MiniApi::start_blocking();

@@ -8,6 +8,7 @@ mod cli;
 mod hooks;
 mod lock;
 mod masking;
+mod memory;
 mod pipeline;
 mod profile;
 mod regression;

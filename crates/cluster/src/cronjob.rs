@@ -81,15 +81,40 @@ impl Cluster {
         mode: ApplyMode,
         budget: &Budget,
     ) -> Result<Suspended, ClusterError> {
+        let choose = async |_| Ok::<_, ClusterError>(suspend);
+        self.set_suspend_by(namespace, name, choose, mode, budget)
+            .await
+    }
+
+    /// Sets `spec.suspend` to what `choose` makes of the live state. It is asked between reading
+    /// and writing, as in [`Cluster::set_replicas_by`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Cluster::set_suspend`], and those of `choose`.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`Cluster::set_suspend`].
+    pub async fn set_suspend_by<E: From<ClusterError>>(
+        &self,
+        namespace: &str,
+        name: &str,
+        mut choose: impl AsyncFnMut(CronJobState) -> Result<bool, E>,
+        mode: ApplyMode,
+        budget: &Budget,
+    ) -> Result<Suspended, E> {
         let path = path(namespace, name);
         let get = Call::get(operation("get", namespace, name), path.as_str());
         let mut attempt = 1;
         loop {
             let found: Value = self.call_json(&get, budget).await?;
+            let live = state(&found);
             let CronJobState {
                 suspend: before,
                 uid,
-            } = state(&found);
+            } = live.clone();
+            let suspend = choose(live).await?;
             if before == suspend && mode == ApplyMode::Live {
                 return Ok(Suspended {
                     before,
@@ -124,7 +149,7 @@ impl Cluster {
                     });
                     attempt += 1;
                 }
-                Err(error) => return Err(error),
+                Err(error) => return Err(error.into()),
             }
         }
     }

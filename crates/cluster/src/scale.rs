@@ -98,27 +98,28 @@ impl Cluster {
         mode: ApplyMode,
         budget: &Budget,
     ) -> Result<Scaled, ClusterError> {
-        self.set_replicas_by(workload, |_| replicas, mode, budget)
-            .await
+        let choose = async |_| Ok::<_, ClusterError>(replicas);
+        self.set_replicas_by(workload, choose, mode, budget).await
     }
 
     /// Sets the size that `choose` makes of the live one. It is asked between reading and writing,
-    /// and again after each conflict, so the decision costs no request of its own.
+    /// and again after each conflict: what it was told last is what was there when the write took
+    /// effect, and it may put that on record first. Its error ends the call with nothing written.
     ///
     /// # Errors
     ///
-    /// As [`Cluster::set_replicas`].
+    /// As [`Cluster::set_replicas`], and those of `choose`.
     ///
     /// # Cancel safety
     ///
     /// As [`Cluster::set_replicas`].
-    pub async fn set_replicas_by(
+    pub async fn set_replicas_by<E: From<ClusterError>>(
         &self,
         workload: &WorkloadRef,
-        mut choose: impl FnMut(i32) -> u32,
+        mut choose: impl AsyncFnMut(Size) -> Result<u32, E>,
         mode: ApplyMode,
         budget: &Budget,
-    ) -> Result<Scaled, ClusterError> {
+    ) -> Result<Scaled, E> {
         let path = format!("{}/scale", workload.path());
         let operation = scale_operation(workload, "get");
         let get = Call::get(operation.clone(), path.as_str());
@@ -127,7 +128,12 @@ impl Cluster {
             let reply = self.call(&get, budget).await?;
             let scale: Scale = reply.json(&operation)?;
             let before = scale.spec.replicas;
-            let replicas = choose(before);
+            let uid = scale.metadata.uid;
+            let found = Size {
+                replicas: before,
+                uid: uid.clone(),
+            };
+            let replicas = choose(found).await?;
             let wanted = i32::try_from(replicas).map_err(|_| {
                 ClusterError::new(
                     ErrorClass::Invalid,
@@ -138,7 +144,7 @@ impl Cluster {
                 return Ok(Scaled {
                     before,
                     after: wanted,
-                    uid: scale.metadata.uid,
+                    uid,
                     at: reply.date.or_else(local_clock),
                     patched: false,
                 });
@@ -154,7 +160,7 @@ impl Cluster {
                     return Ok(Scaled {
                         before,
                         after: answer.spec.replicas,
-                        uid: scale.metadata.uid,
+                        uid,
                         at: reply.date.or_else(local_clock),
                         patched: true,
                     });
@@ -166,7 +172,7 @@ impl Cluster {
                     });
                     attempt += 1;
                 }
-                Err(error) => return Err(error),
+                Err(error) => return Err(error.into()),
             }
         }
     }

@@ -1,0 +1,75 @@
+//! What memory adds to a plan: sizes that come from it, and what there is to say of it (S-6.9, S-D.16).
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use kzero_cluster::{Budget, Cluster};
+
+use crate::checks::LiveReport;
+use crate::event::{Level, SizeSource};
+use crate::pipeline::{Plans, Recalled, Step};
+use crate::state::memory::Memory;
+use crate::state::place::Place;
+use crate::state::store::Store;
+
+/// How long the API server may take to say what is remembered.
+const ANSWER: Duration = Duration::from_secs(30);
+
+/// What is remembered, and what there is to say of it.
+pub(super) async fn remembered(
+    place: &Place,
+    cluster: &Cluster,
+    plans: &Plans,
+) -> (Memory, Vec<String>) {
+    let notes = RefCell::new(Vec::new());
+    let tell = |level: Level, text: String| {
+        if level >= Level::Warn {
+            notes.borrow_mut().push(text);
+        }
+    };
+    let store = Store::new(place, Ok(cluster.clone()), Box::new(tell));
+    let budget = Budget::new("answer limit 30s", ANSWER);
+    let memory = match store.read(&budget).await {
+        Ok(known) => known.memory().clone(),
+        Err(error) => {
+            notes.borrow_mut().push(error.text);
+            Memory::default()
+        }
+    };
+    let parked = plans.down.steps.iter();
+    let keys = parked.filter_map(|step| step.action.subject().key());
+    if let Some(text) = store.bound(&memory, keys) {
+        notes.borrow_mut().push(text);
+    }
+    if memory.is_empty() {
+        let needs = |step: &Step| step.replicas.is_none() && step.action.subject().key().is_some();
+        if plans.up.steps.iter().any(needs) {
+            let others = store.others(&budget).await;
+            if !others.is_empty() {
+                notes.borrow_mut().push(store.told_others(&others));
+            }
+        }
+    }
+    drop(store);
+    (memory, notes.into_inner())
+}
+
+/// What memory says of a step: a size, or a flag.
+pub(super) fn recalled(step: &Step, report: Option<&LiveReport>) -> Recalled {
+    let row = report.and_then(|report| report.row(step));
+    match row {
+        Some(row) if row.source == Some(SizeSource::Remembered) => {
+            match row.wanted.strip_prefix("suspend=") {
+                Some(flag) => Recalled {
+                    size: None,
+                    suspend: Some(flag == "true"),
+                },
+                None => Recalled {
+                    size: Some(format!("{} (remembered)", row.wanted)),
+                    suspend: None,
+                },
+            }
+        }
+        _ => Recalled::default(),
+    }
+}

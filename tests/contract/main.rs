@@ -5,6 +5,7 @@
 mod chart;
 mod examples;
 mod faults;
+mod night;
 mod release_cli;
 mod release_test;
 mod releases;

@@ -27,6 +27,7 @@ pub(super) struct App {
 pub(super) fn output(cli: &Cli) -> Output {
     let document = match &cli.command {
         Some(Command::Analyze(arguments)) => arguments.output == Document::Json,
+        Some(Command::Status(arguments)) => arguments.output == Document::Json,
         Some(Command::Target(arguments)) => arguments.output != TargetFormat::Block,
         _ => false,
     };
@@ -66,6 +67,9 @@ fn command_word(command: Option<&Command>) -> &'static str {
         Some(Command::Up(_)) => "up",
         Some(Command::Reset(_)) => "reset",
         Some(Command::Resume(_)) => "resume",
+        Some(Command::Status(_)) => "status",
+        Some(Command::Remember(_)) => "remember",
+        Some(Command::Forget(_)) => "forget",
         Some(Command::Target(_)) => "target",
         Some(Command::Init(_)) => "init",
         Some(Command::Chart { .. }) => "chart",

@@ -78,6 +78,12 @@ pub(super) enum Command {
     Reset(ResetArgs),
     /// Go on with a run that failed or was killed: what it had finished is skipped.
     Resume(ResumeArgs),
+    /// Show what is parked, who works, and how the last run ended.
+    Status(StatusArgs),
+    /// Remember sizes by hand, or those that another tool keeps.
+    Remember(RememberArgs),
+    /// Forget what is remembered of objects.
+    Forget(ForgetArgs),
     /// Show which cluster a run would act on.
     Target(TargetArgs),
     /// Write a profile from what runs in namespaces.
@@ -121,6 +127,90 @@ pub(super) struct AnalyzeArgs {
     /// Lines, or one JSON document.
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     pub(super) output: Document,
+}
+
+/// `status`.
+#[derive(Debug, Clone, Args)]
+pub(super) struct StatusArgs {
+    /// Lines, or one JSON document.
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
+    pub(super) output: Document,
+    /// Fail unless a run that this host made succeeded within this time.
+    #[arg(long, value_name = "DUR", value_parser = wait)]
+    pub(super) max_age: Option<Duration>,
+    /// The command that --max-age is about [default: any].
+    #[arg(long, value_name = "COMMAND", requires = "max_age")]
+    pub(super) of: Option<RunCommand>,
+}
+
+/// Commands that have a journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum RunCommand {
+    /// `down`
+    Down,
+    /// `up`
+    Up,
+    /// `reset`
+    Reset,
+}
+
+impl RunCommand {
+    /// As journals have it.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Down => "down",
+            Self::Up => "up",
+            Self::Reset => "reset",
+        }
+    }
+}
+
+/// `remember`.
+#[derive(Debug, Clone, Args)]
+pub(super) struct RememberArgs {
+    /// What up brings back: deployment.NS/NAME=3, cronjob.NS/NAME=true (suspended) or =false.
+    #[arg(value_name = "REF=N", required_unless_present = "import")]
+    pub(super) values: Vec<String>,
+    /// Read the annotations of another tool that parked objects.
+    #[arg(long, value_name = "TOOL", requires = "namespaces")]
+    pub(super) import: Option<ForeignTool>,
+    /// Namespace to import from; repeat for several.
+    #[arg(short, long = "namespace", value_name = "NAMESPACE", requires = "import", value_parser = namespace)]
+    pub(super) namespaces: Vec<String>,
+    /// How it is done.
+    #[command(flatten)]
+    pub(super) how: MemoryFlags,
+}
+
+/// Tools whose annotations can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ForeignTool {
+    /// szero
+    Szero,
+    /// kube-downscaler, in Python or Go
+    KubeDownscaler,
+}
+
+/// `forget`.
+#[derive(Debug, Clone, Args)]
+pub(super) struct ForgetArgs {
+    /// Reference of an object that is remembered.
+    #[arg(value_name = "REF", required = true)]
+    pub(super) references: Vec<String>,
+    /// How it is done.
+    #[command(flatten)]
+    pub(super) how: MemoryFlags,
+}
+
+/// Flags of the commands that change memory.
+#[derive(Debug, Clone, Args)]
+pub(super) struct MemoryFlags {
+    /// Change nothing, whatever run.mode says.
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Wait so long for another run of this profile to end.
+    #[arg(long, value_name = "DUR", value_parser = wait)]
+    pub(super) wait_lock: Option<Duration>,
 }
 
 /// `target`.

@@ -7,8 +7,10 @@ mod chart;
 mod init;
 mod needs;
 mod release;
+mod remember;
 mod run;
 mod select;
+mod status;
 mod target;
 
 use std::ffi::OsString;
@@ -109,6 +111,27 @@ fn execute(cli: Cli, mut environment: Environment, name: &str, output: Output) -
         Command::Target(arguments) => {
             target::run(&App::new(cli.global, environment, output), &arguments)
         }
+        Command::Status(arguments) => finish(
+            status::run(
+                &App::new(cli.global, environment, output.clone()),
+                &arguments,
+            ),
+            &output,
+        ),
+        Command::Remember(arguments) => finish(
+            remember::remember(
+                &App::new(cli.global, environment, output.clone()),
+                &arguments,
+            ),
+            &output,
+        ),
+        Command::Forget(arguments) => finish(
+            remember::forget(
+                &App::new(cli.global, environment, output.clone()),
+                &arguments,
+            ),
+            &output,
+        ),
         Command::Analyze(arguments) => {
             analyze::run(&App::new(cli.global, environment, output), &arguments)
         }

@@ -478,7 +478,7 @@ async fn tell_broken(journal: Option<&Journal>, bus: &Bus) -> std::convert::Infa
 }
 
 /// A stop before anything had begun: no hook runs, nothing is to be cleaned up.
-fn interrupted(_: StopReason) -> Failure {
+pub(super) fn interrupted(_: StopReason) -> Failure {
     Failure::Aborted {
         text: "pipeline interrupted (signal received)".to_owned(),
         failed_step: None,

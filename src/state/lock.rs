@@ -377,6 +377,83 @@ impl<'a> RunLock<'a> {
     }
 }
 
+/// A run that holds the lock, as others see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holds {
+    /// `user@host/pid/run-id`.
+    pub holder: String,
+    /// What it does, if it says so.
+    pub command: Option<String>,
+    /// Since when, if it says so.
+    pub started_at: Option<String>,
+    /// Where the lock is.
+    pub place: String,
+}
+
+impl Holds {
+    /// The run.
+    #[must_use]
+    pub fn run(&self) -> &str {
+        self.holder.rsplit('/').next().unwrap_or(&self.holder)
+    }
+}
+
+/// Who holds the lock of a profile: by its Lease, and without a client or the right to Leases by the file of this host.
+///
+/// # Errors
+///
+/// Any [`ClusterError`] but those.
+///
+/// # Cancel safety
+///
+/// Safe to drop.
+pub async fn holds(
+    place: &Place,
+    cluster: Option<&Cluster>,
+    budget: &Budget,
+) -> Result<Option<Holds>, ClusterError> {
+    if let Some(cluster) = cluster {
+        match Lease::look(cluster, &place.namespace, &place.object(), budget).await {
+            Ok(Some(holding)) if !holding.left.is_zero() && !holding.identity.is_empty() => {
+                let note = |key: &str| holding.annotations.get(key).cloned();
+                return Ok(Some(Holds {
+                    command: note(COMMAND),
+                    started_at: note(STARTED),
+                    holder: holding.identity.clone(),
+                    place: format!("Lease {}/{}", place.namespace, place.object()),
+                }));
+            }
+            Ok(_) => {}
+            Err(error) if error.class() == ErrorClass::Forbidden => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let path = place.folder().join("lock");
+    let Ok(file) = File::open(&path) else {
+        return Ok(None);
+    };
+    if !matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
+        return Ok(None);
+    }
+    let mut text = String::new();
+    let read = file.take(4096).read_to_string(&mut text);
+    let written: Option<Written> = read.ok().and_then(|_| serde_json::from_str(&text).ok());
+    let (holder, command, started_at) = match written {
+        Some(written) => (
+            written.holder,
+            Some(written.command),
+            Some(written.started_at),
+        ),
+        None => ("another process of this host".to_owned(), None, None),
+    };
+    Ok(Some(Holds {
+        holder,
+        command,
+        started_at,
+        place: path.display().to_string(),
+    }))
+}
+
 /// Who holds a lock.
 struct Held {
     who: String,

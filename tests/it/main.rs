@@ -16,6 +16,7 @@ mod release;
 mod release_cli;
 mod resume;
 mod signals;
+mod status;
 mod steps;
 
 use std::time::Duration;

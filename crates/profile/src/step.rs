@@ -61,6 +61,22 @@ pub struct StepRef {
     pub name: String,
 }
 
+impl StepRef {
+    /// Reads a reference from a command line.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it; a hint may follow on a line of its own.
+    pub fn parse(text: &str, kinds: &[KindSpec]) -> Result<Self, String> {
+        parse_reference(text, kinds)
+            .map(|(_, reference)| reference)
+            .map_err(|(message, expected, hint)| {
+                let hint = hint.map_or_else(String::new, |hint| format!("\nhint: {hint}"));
+                format!("{message}, expected {expected}{hint}")
+            })
+    }
+}
+
 impl fmt::Display for StepRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}/{}", self.kind, self.namespace, self.name)

@@ -3,6 +3,7 @@
 //! Duty: what the release engine does not read itself, for steps and commands alike.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use kzero_chart::schema::Fetch;
@@ -10,8 +11,9 @@ use kzero_chart::{Chart, load};
 use kzero_cluster::{Budget, Cluster};
 use kzero_profile::Profile;
 use kzero_registry::{Access, Client, Console, Located, Login, Settings, Wanted};
-use kzero_release::revision::Holder;
+use kzero_release::revision::{Holder, Revision};
 use kzero_release::storage::{Driver, SqlSettings, Storage};
+use tokio::sync::OnceCell;
 
 use crate::environment::{Environment, host_name, is_running};
 
@@ -28,6 +30,8 @@ pub struct Releases {
     records: Result<Records, String>,
     /// The records of a process that keeps them to itself.
     memory: Storage,
+    /// Set once the memory has what files give it.
+    filled: Arc<OnceCell<()>>,
     holder: Holder,
     registry: Settings,
     logins: Result<Vec<Login>, String>,
@@ -38,7 +42,8 @@ pub struct Releases {
 enum Records {
     Secrets,
     ConfigMaps,
-    Memory,
+    /// With the files of revisions that are there from the beginning.
+    Memory(Vec<PathBuf>),
     Sql(Box<SqlSettings>),
 }
 
@@ -49,7 +54,12 @@ impl Records {
             match word.parse::<Driver>().map_err(|error| error.to_string())? {
                 Driver::Secret => Self::Secrets,
                 Driver::ConfigMap => Self::ConfigMaps,
-                Driver::Memory => Self::Memory,
+                Driver::Memory => {
+                    let files = environment.text("HELM_MEMORY_DRIVER_DATA");
+                    let files = files.as_deref().unwrap_or_default().split(':');
+                    let files = files.filter(|file| !file.is_empty());
+                    Self::Memory(files.map(|file| environment.absolute(file)).collect())
+                }
                 Driver::Sql => {
                     let connection = environment
                         .text("HELM_DRIVER_SQL_CONNECTION_STRING")
@@ -95,6 +105,7 @@ impl Releases {
         Self {
             records,
             memory: Storage::memory(""),
+            filled: Arc::default(),
             holder: Holder::current(host_name(), std::process::id(), run),
             registry: Settings::from_env(|name| environment.raw(name), &environment.directory),
             logins,
@@ -119,7 +130,13 @@ impl Releases {
         Ok(match self.records.clone()? {
             Records::Secrets => Storage::secrets(cluster.clone(), namespace),
             Records::ConfigMaps => Storage::config_maps(cluster.clone(), namespace),
-            Records::Memory => self.memory.in_namespace(namespace),
+            Records::Memory(files) => {
+                let filled = self
+                    .filled
+                    .get_or_try_init(|| fill(&self.memory, &files, budget));
+                filled.await?;
+                self.memory.in_namespace(namespace)
+            }
             Records::Sql(settings) => Storage::sql(*settings, namespace, budget)
                 .await
                 .map_err(|error| error.to_string())?,
@@ -180,6 +197,33 @@ impl Releases {
             registry: self.registry.clone(),
         }
     }
+}
+
+/// Puts the revisions of files, each a YAML list of them, into the memory.
+async fn fill(memory: &Storage, files: &[PathBuf], budget: &Budget) -> Result<(), String> {
+    for file in files {
+        let shown = file.display().to_string();
+        let failed = |why: String| {
+            format!(
+                "HELM_MEMORY_DRIVER_DATA: {shown}: {why}\nhint: each file is a YAML list of releases in the form of `helm status -o yaml`"
+            )
+        };
+        let bytes = read_bounded(file, &shown, MAX_VALUES).map_err(failed)?;
+        let text = String::from_utf8(bytes).map_err(|error| failed(error.to_string()))?;
+        let listed =
+            kzero_chart::yaml::decode_object(&text).map_err(|error| failed(error.to_string()))?;
+        let revisions: Vec<Revision> = serde_json::from_value(listed)
+            .map_err(|error| failed(format!("unable to unmarshal: {error}")))?;
+        for mut revision in revisions {
+            let storage = memory.in_namespace(revision.namespace.clone());
+            let name = revision.record_name();
+            storage
+                .create(&mut revision, budget)
+                .await
+                .map_err(|error| failed(format!("{name}: {error}")))?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether a reference is an address rather than a path.

@@ -112,7 +112,7 @@ impl Scripts {
         program: &Program,
         interrupt: &Interrupt,
     ) -> Result<String, ScriptError> {
-        let mut child = start(program)?;
+        let mut child = start(program, Stdio::null())?;
         let group = child
             .id()
             .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
@@ -169,7 +169,7 @@ impl Scripts {
 }
 
 /// Kills the group when the future that runs it is dropped or panics before its end.
-struct GroupGuard(Option<Pid>);
+pub(super) struct GroupGuard(pub(super) Option<Pid>);
 
 impl Drop for GroupGuard {
     fn drop(&mut self) {
@@ -180,13 +180,13 @@ impl Drop for GroupGuard {
 }
 
 /// How a child came to its end.
-enum Ended {
+pub(super) enum Ended {
     Itself(std::io::Result<ExitStatus>),
     Early(ScriptErrorKind, String),
 }
 
 /// Resolves when the child has to be ended: by budget or stop.
-async fn early_end(interrupt: &Interrupt) -> Ended {
+pub(super) async fn early_end(interrupt: &Interrupt) -> Ended {
     let stopped = async {
         if interrupt.cleanup {
             interrupt.stop.stopped_at_once().await;
@@ -215,13 +215,13 @@ async fn early_end(interrupt: &Interrupt) -> Ended {
     clippy::disallowed_methods,
     reason = "this module is the one door to children"
 )]
-fn start(program: &Program) -> Result<Child, ScriptError> {
+pub(super) fn start(program: &Program, stdin: Stdio) -> Result<Child, ScriptError> {
     tokio::process::Command::new(&program.executable)
         .args(&program.arguments)
         .current_dir(&program.directory)
         .env_clear()
         .envs(program.env.variables())
-        .stdin(Stdio::null())
+        .stdin(stdin)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         // S-4.11: a group of its own, so that a terminal's ^C reaches kzero alone.
@@ -231,7 +231,7 @@ fn start(program: &Program) -> Result<Child, ScriptError> {
         .map_err(|error| start_error(program, &error))
 }
 
-fn start_error(program: &Program, error: &std::io::Error) -> ScriptError {
+pub(super) fn start_error(program: &Program, error: &std::io::Error) -> ScriptError {
     ScriptError {
         kind: ScriptErrorKind::Start,
         transient: false,

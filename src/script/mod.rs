@@ -2,10 +2,12 @@
 
 mod child;
 mod env;
+mod filter;
 mod lines;
 mod outcome;
 
 pub use child::{Interrupt, Program, Scripts};
 pub use env::{ChildEnv, HookVariables, StepVariables};
+pub use filter::filter;
 pub use lines::Lines;
 pub use outcome::{ScriptError, ScriptErrorKind};

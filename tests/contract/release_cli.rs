@@ -373,3 +373,34 @@ fn l17_a_record_stays_until_all_is_gone() {
         .assert_stdout("release \"web\" uninstalled\n");
     assert!(plane.list(&space.path("api/v1", "secrets")).is_empty());
 }
+
+#[test]
+fn pods_are_made_anew_where_that_is_asked_for() {
+    let plane = ControlPlane::attach();
+    let space = plane.namespace("anew");
+    let web = STUCK.replace(", annotations: {sim.kzero/ready: never}", "");
+    let place = chart(kzero(&plane, &space), &[("web.yaml", &web)]);
+    release(&place, &["install", "web", "./web", "--wait"]).assert_code(0);
+    let pods = || -> Vec<String> {
+        let pods = plane.list(&space.path("api/v1", "pods"));
+        let lives = |pod: &&Value| pod["metadata"].get("deletionTimestamp").is_none();
+        pods.iter()
+            .filter(lives)
+            .map(|pod| pod["metadata"]["uid"].to_string())
+            .collect()
+    };
+    let before = pods();
+    release(&place, &["upgrade", "web", "./web", "--wait"]).assert_code(0);
+    assert_eq!(pods(), before);
+    release(
+        &place,
+        &["upgrade", "web", "./web", "--wait", "--recreate-pods"],
+    )
+    .assert_code(0)
+    .assert_stderr("Flag --recreate-pods has been deprecated, ");
+    let after = pods();
+    assert_eq!(after.len(), 1);
+    assert_ne!(after, before);
+    release(&place, &["rollback", "web", "--wait", "--recreate-pods"]).assert_code(0);
+    assert_ne!(pods(), after);
+}

@@ -348,6 +348,8 @@ fn a_plan_names_fields_and_writes_nothing() {
         .assert_code(2)
         .assert_stdout("install of release shop/web, revision 1\n")
         .assert_stdout("create ConfigMap shop/settings (main): it is not there\n")
+        .assert_stdout("  + data:\n  +   color: red\n  +   mode: install\n")
+        .assert_stdout("  +   token: '(hidden: 4 bytes, ")
         .assert_stdout("\n2 to create, 0 unchanged\n");
     release(&place, &["install", "web", "./web"]).assert_code(0);
     release(&place, &["upgrade", "web", "./web"]).assert_code(0);
@@ -372,8 +374,20 @@ fn a_plan_names_fields_and_writes_nothing() {
     assert_eq!(preview["purpose"], "upgrade");
     assert_eq!(preview["changed"], true);
     assert_eq!(preview["changes"].as_array().unwrap().len(), 2);
-    plan(&["--graph", "dot"]).assert_stdout("digraph plan {\n");
-    release(&place, &["plan", "web", "./none"])
+    assert_eq!(preview["changes"][0].get("body"), None);
+    // What goes is shown too, and nothing secret of it.
+    let none = place.file("web/templates/token.yaml", "");
+    let gone = release(&none, &["plan", "web", "./web"]);
+    gone.assert_stdout(
+        "delete Secret shop/token (main): the chart no longer has it\n  - apiVersion: v1\n",
+    )
+    .assert_stdout("  -   token: '(hidden: 4 bytes, ");
+    assert!(!gone.stdout.contains("cmVk"), "{}", gone.stdout);
+    let gone = release(&none, &["plan", "web", "./web", "-o", "json"]);
+    let preview: Value = serde_json::from_str(&gone.stdout).unwrap();
+    assert_eq!(preview["changes"][0]["body"]["metadata"]["name"], "token");
+    release(&none, &["plan", "web", "./web", "--graph", "dot"]).assert_stdout("digraph plan {\n");
+    release(&none, &["plan", "web", "./none"])
         .assert_code(1)
         .assert_stderr("Error: path \"./none\" not found\n");
     assert_eq!(api.writes().len(), before);
@@ -471,4 +485,150 @@ fn flags_are_taken_as_scripts_for_helm_write_them() {
         (&error["kind"], &error["msg"]),
         (&json!("error"), &json!("Error: release: not found"))
     );
+}
+
+#[test]
+fn a_post_renderer_changes_what_is_deployed_and_nothing_else() {
+    let api = api();
+    let place = chart(&api)
+        .file(
+            "web/templates/hook.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hook, annotations: {helm.sh/hook: pre-install}}\ndata: {color: red}\n",
+        )
+        .script("green", "sed \"s/$1/$2/\"\n")
+        .script("broken", "cat >/dev/null\necho no such color >&2\nexit 3\n")
+        .script("odd", "echo '{'\n");
+    let install = |words: &[&str]| {
+        let mut all = vec!["install", "web", "./web"];
+        all.extend(words);
+        release(&place, &all)
+    };
+    let arguments = [
+        "--post-renderer-args",
+        "red",
+        "--post-renderer-args",
+        "green",
+    ];
+    install(&["--post-renderer", "./none"])
+        .assert_code(1)
+        .assert_stderr("Error: INSTALLATION FAILED: invalid argument \"./none\" for \"--post-renderer\" flag: unable to find binary at ./none: exec: \"./none\": stat ./none: no such file or directory\nhint: ");
+    install(&["--post-renderer", "./broken"])
+        .assert_code(1)
+        .assert_stderr("Error: INSTALLATION FAILED: error while running post render on files: error while running command ")
+        .assert_stderr("error output:\nno such color\n: exit status 3\n");
+    install(&["--post-renderer", "./odd"]).assert_code(1);
+    assert_eq!(color(&api), None);
+    install(&[&["--post-renderer", "./green"][..], &arguments].concat()).assert_code(0);
+    assert_eq!(color(&api), Some(json!("green")));
+    let hook = api.get("/api/v1/namespaces/shop/configmaps/hook").unwrap();
+    assert_eq!(hook["data"]["color"], "red");
+    release(&place, &["get", "manifest", "web"])
+        .assert_stdout("---\n# Source: web/templates/map.yaml\n")
+        .assert_stdout("data: {color: \"green\", mode: install}");
+    // The plan goes the same way.
+    release(
+        &place,
+        &[
+            &["plan", "web", "./web", "--post-renderer", "./green"][..],
+            &arguments,
+        ]
+        .concat(),
+    )
+    .assert_stdout("data.mode: \"install\" -> \"upgrade\"")
+    .assert_stdout("1 to update");
+}
+
+#[test]
+fn records_in_memory_come_from_files() {
+    let api = api();
+    let data = "- name: web\n  namespace: shop\n  version: 1\n  info: {status: superseded, last_deployed: \"2026-01-02T03:04:05Z\"}\n  chart: {metadata: {name: web, version: 0.1.0}}\n- name: web\n  namespace: shop\n  version: 2\n  info: {status: deployed, last_deployed: \"2026-01-02T03:04:05Z\"}\n  chart: {metadata: {name: web, version: 0.2.0}}\n";
+    let place = chart(&api)
+        .file("data.yaml", data)
+        .file("more.yaml", &data.replace("shop", "other"))
+        .file("bad.yaml", "a: b\n")
+        .env("HELM_DRIVER", "memory")
+        .env("HELM_MEMORY_DRIVER_DATA", "data.yaml:more.yaml");
+    release(&place, &["list", "-q"])
+        .assert_code(0)
+        .assert_stdout("web\n");
+    let all = release(&place, &["list", "-A", "--no-headers"]);
+    assert_eq!(all.stdout.lines().count(), 2, "{}", all.stdout);
+    release(&place, &["history", "web"])
+        .assert_code(0)
+        .assert_stdout("web-0.2.0");
+    release(&place, &["status", "web"]).assert_stdout("STATUS: deployed\nREVISION: 2\n");
+    let bad = place.env("HELM_MEMORY_DRIVER_DATA", "bad.yaml");
+    release(&bad, &["list"])
+        .assert_code(1)
+        .assert_stderr("Error: HELM_MEMORY_DRIVER_DATA: ")
+        .assert_stderr("bad.yaml: unable to unmarshal: ")
+        .assert_stderr("\nhint: each file is a YAML list of releases");
+    assert!(
+        api.writes()
+            .iter()
+            .all(|write| !format!("{write:?}").contains("sh.helm.release"))
+    );
+}
+
+/// An object that waits for another one, which nobody makes.
+const STUCK: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: late, annotations: {werf.io/deploy-dependency-never: \"state=present,kind=ConfigMap,version=v1,name=never,external=true\"}}\n";
+
+/// Whether a terminal is left as it was found: nothing that clears the screen or leaves it, and a cursor that is seen.
+fn assert_left_in_order(output: &str) {
+    for code in [
+        "\u{1b}[2J",
+        "\u{1b}[3J",
+        "\u{1b}[H",
+        "\u{1b}c",
+        "\u{1b}[?1049",
+        "\u{1b}[?47",
+    ] {
+        assert!(!output.contains(code), "{output:?}");
+    }
+    let shown = output.rfind("\u{1b}[?25h");
+    let hidden = output.rfind("\u{1b}[?25l");
+    assert!(hidden <= shown, "{output:?}");
+}
+
+// S-14.52
+#[test]
+fn a_terminal_shows_a_table_and_is_left_in_order() {
+    let api = api();
+    let place = chart(&api).file("web/templates/web.yaml", STUCK).terminal();
+    let row = "wait for ConfigMap never to be present";
+    let failed = release(
+        &place,
+        &["install", "web", "./web", "--wait", "--timeout", "1s"],
+    );
+    failed
+        .assert_code(1)
+        .assert_stderr(row)
+        .assert_stderr(" done");
+    assert_left_in_order(&failed.stderr);
+    // The error stands alone, below what was cleared.
+    let (_, end) = failed
+        .stderr
+        .rsplit_once("Error: INSTALLATION FAILED: ")
+        .unwrap();
+    assert!(!end.contains('\u{1b}'), "{end:?}");
+
+    let running = place.spawn_with(["release", "upgrade", "-i", "web", "./web", "--wait"]);
+    running.wait_for_output(row);
+    running.interrupt();
+    let stopped = running.wait();
+    stopped
+        .assert_code(1)
+        .assert_stdout("Release web has been cancelled.\n");
+    assert_left_in_order(&stopped.stderr);
+
+    let running = place.spawn_with(["release", "upgrade", "-i", "web", "./web", "--wait"]);
+    running.wait_for_output(row);
+    running.interrupt();
+    running.interrupt();
+    assert_left_in_order(&running.wait().stderr);
+
+    let place = place.file("web/templates/web.yaml", "");
+    let done = release(&place, &["upgrade", "-i", "web", "./web"]);
+    done.assert_code(0);
+    assert_left_in_order(&done.stderr);
 }

@@ -22,6 +22,7 @@ use crate::merge::{self, FieldChange};
 use crate::plan::{Item, Operation, Plan, Removal, Task};
 use crate::record::Recorder;
 use crate::resource::{Kinds, Resource, Role, text};
+use crate::restart::restart;
 use crate::revision::Phase;
 use crate::storage::StorageError;
 use crate::track::Tracker;
@@ -245,7 +246,10 @@ impl Deployer<'_> {
         if let Role::Hook(hook) = item.resource.role {
             self.record(hook, Phase::Running).await?;
         }
-        let result = self.decided(number, item, again).await;
+        let mut result = self.decided(number, item, again).await;
+        if let (Ok(()), Some(selector)) = (&result, &item.restarts) {
+            result = self.restart(&item.resource, selector).await;
+        }
         if let (Err(_), Role::Hook(hook)) = (&result, item.resource.role) {
             self.record(hook, Phase::Failed).await?;
         }
@@ -283,6 +287,25 @@ impl Deployer<'_> {
                     .await
             }
         }
+    }
+
+    /// Deletes pods so that they are made anew.
+    async fn restart(&self, resource: &Resource, selector: &str) -> Result<(), OperationError> {
+        let namespace = resource.id.namespace.as_str();
+        let count = restart(
+            self.cluster,
+            namespace,
+            selector,
+            self.mode,
+            &self.time.one(),
+        )
+        .await
+        .map_err(|error| self.refused("delete the pods of", resource, &error))?;
+        (self.listener)(Event::Info(format!(
+            "{}: {count} pods were deleted to be made anew",
+            resource.id
+        )));
+        Ok(())
     }
 
     async fn create(

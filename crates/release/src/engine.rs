@@ -132,6 +132,8 @@ pub struct Options {
     pub recover: bool,
     /// How many revisions are kept; 0 for all.
     pub history_max: usize,
+    /// Whether the pods of objects that were there are deleted, so that they are made anew.
+    pub recreate_pods: bool,
     /// Whether the hooks of the chart are left out.
     pub disable_hooks: bool,
     /// Whether objects that a failed upgrade created are deleted.

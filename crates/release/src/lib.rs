@@ -26,6 +26,7 @@ pub mod preview;
 pub mod record;
 pub mod render;
 pub mod resource;
+mod restart;
 pub mod revision;
 pub mod secrecy;
 pub mod show;

@@ -118,6 +118,8 @@ pub struct Item {
     pub decision: Decision,
     /// Whether it is ready as it lives, so that nothing need be waited for.
     pub ready: bool,
+    /// Which pods of its namespace are deleted once it is written, so that they are made anew.
+    pub restarts: Option<String>,
 }
 
 impl Item {
@@ -400,7 +402,7 @@ impl Plan {
             Task::Deploy { item, .. } => self
                 .items
                 .get(item)
-                .is_some_and(|item| item.decision.changes()),
+                .is_some_and(|item| item.decision.changes() || item.restarts.is_some()),
             Task::Remove { .. } | Task::Cleanup { .. } => true,
             Task::Barrier | Task::Ready { .. } | Task::External { .. } | Task::Gone { .. } => false,
         };

@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::decide::Decision;
+use crate::directives::Directives;
 use crate::engine::Planned;
 use crate::merge::{ChangeKind, FieldChange, Path, Reason, Segment};
 use crate::plan::{Item, Plan, Purpose, Task};
@@ -48,6 +49,9 @@ pub struct ObjectChange {
     pub reason: String,
     /// The fields that change.
     pub fields: Vec<Field>,
+    /// The whole of an object that is created, created anew or deleted, long texts cut; hooks have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body: Option<Value>,
 }
 
 /// What happens to one field.
@@ -100,7 +104,10 @@ impl Preview {
                 Task::Remove { removal } => {
                     if let Some(removal) = plan.removals.get(removal) {
                         let reason = "the chart no longer has it".to_owned();
-                        changes.push(change("delete", &removal.resource.id, stage, reason));
+                        let mut found = change("delete", &removal.resource.id, stage, reason);
+                        let object = &removal.resource.object;
+                        found.body = Some(body(object, &removal.directives, mask));
+                        changes.push(found);
                     }
                 }
                 Task::Deploy { .. }
@@ -157,6 +164,25 @@ fn change(
         stage,
         reason,
         fields: Vec::new(),
+        body: None,
+    }
+}
+
+/// An object as it may be shown.
+fn body(object: &Value, directives: &Directives, mask: &Mask) -> Value {
+    let mut shown = object.clone();
+    mask.hide(&mut shown, directives);
+    shorten(&mut shown);
+    shown
+}
+
+/// Cuts long texts, wherever they are.
+fn shorten(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = cut(text),
+        Value::Array(items) => items.iter_mut().for_each(shorten),
+        Value::Object(fields) => fields.values_mut().for_each(shorten),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
@@ -185,6 +211,12 @@ fn deployed(item: &Item, stage: &'static str, mask: &Mask) -> ObjectChange {
         .iter()
         .map(|field| self::field(field, item, mask))
         .collect();
+    found.body = match &item.decision {
+        Decision::Create(object)
+        | Decision::CreateWhenGone(object)
+        | Decision::Recreate(object) => Some(body(object, &item.directives, mask)),
+        _ => None,
+    };
     found
 }
 

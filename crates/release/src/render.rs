@@ -40,12 +40,38 @@ pub struct Rendered {
     pub crds: Vec<(String, String)>,
     /// What is worth a warning.
     pub warnings: Vec<String>,
+    /// What another program has made of the documents, as a record keeps it.
+    pub changed: Option<String>,
 }
 
 impl Rendered {
+    /// The same with what another program has made of the documents; hooks stay as they are, as in Helm 3.
+    #[must_use]
+    pub fn changed_to(mut self, text: String) -> Self {
+        self.manifests = documents(&text)
+            .into_iter()
+            .map(|(path, content)| {
+                let object = kzero_chart::yaml::decode_object(&content).unwrap_or_default();
+                let field = |pointer| crate::resource::text(&object, pointer).to_owned();
+                Manifest {
+                    api_version: field("/apiVersion"),
+                    kind: field("/kind"),
+                    name: field("/metadata/name"),
+                    path,
+                    content,
+                }
+            })
+            .collect();
+        self.changed = Some(text);
+        self
+    }
+
     /// The documents as a record keeps them.
     #[must_use]
     pub fn manifest(&self) -> String {
+        if let Some(changed) = &self.changed {
+            return changed.clone();
+        }
         let mut text = String::new();
         for manifest in &self.manifests {
             text.push_str("---\n# Source: ");
@@ -56,6 +82,21 @@ impl Rendered {
         }
         text
     }
+}
+
+/// The documents of a manifest as records keep it, each with the file it came from.
+pub(crate) fn documents(manifest: &str) -> Vec<(String, String)> {
+    manifest::split(manifest)
+        .into_iter()
+        .map(|text| {
+            let path = text
+                .lines()
+                .next()
+                .and_then(|line| line.strip_prefix("# Source: "))
+                .unwrap_or("the stored manifest");
+            (path.to_owned(), text.to_owned())
+        })
+        .collect()
 }
 
 /// What a revision was made with, for those who use its values again.
@@ -288,6 +329,7 @@ pub fn chart(source: Source<'_>, context: Context) -> Result<Rendered, String> {
         notes,
         crds,
         warnings,
+        changed: None,
     })
 }
 

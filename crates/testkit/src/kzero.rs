@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::fs::{self, File};
 use std::io::{Read, Write as _};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
@@ -49,6 +50,7 @@ pub struct Kzero {
     stdin: Option<String>,
     limit: Duration,
     mark: String,
+    terminal: bool,
 }
 
 impl Kzero {
@@ -80,6 +82,7 @@ impl Kzero {
             stdin: None,
             limit: LIMIT,
             mark,
+            terminal: false,
         }
     }
 
@@ -179,6 +182,13 @@ impl Kzero {
         self.kubeconfig(path)
     }
 
+    /// Gives runs a terminal of 80 columns as their standard error; what they write there is heard as it is.
+    #[must_use]
+    pub fn terminal(mut self) -> Kzero {
+        self.terminal = true;
+        self.env("TERM", "xterm")
+    }
+
     /// How long a run may take before it is killed and the test fails (60 s).
     #[must_use]
     pub fn limit(mut self, limit: Duration) -> Kzero {
@@ -263,6 +273,11 @@ impl Kzero {
         I::Item: Into<OsString>,
     {
         let started = Instant::now();
+        let screen = self.terminal.then(open_terminal);
+        let stderr = match &screen {
+            Some((_, screen)) => Stdio::from(screen.try_clone().expect("a second handle")),
+            None => Stdio::piped(),
+        };
         let mut child = Command::new(&self.program)
             .args(&self.args)
             .args(args.into_iter().map(Into::into))
@@ -273,7 +288,7 @@ impl Kzero {
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stderr(stderr)
             .spawn()
             .unwrap_or_else(|err| panic!("{}: {err}", self.program.display()));
         if let Some(mut stdin) = child.stdin.take() {
@@ -285,9 +300,14 @@ impl Kzero {
         }
         let pid = i32::try_from(child.id()).expect("a process id");
         let heard = Arc::new(Heard::default());
+        let stderr: Option<Box<dyn Read + Send>> = match screen {
+            // The end of the program is seen once no other handle of its side is open.
+            Some((reader, _)) => Some(Box::new(File::from(reader))),
+            None => child.stderr.take().map(|pipe| Box::new(pipe) as _),
+        };
         let readers = [
             heard.listen(child.stdout.take(), |texts| &mut texts.stdout),
-            heard.listen(child.stderr.take(), |texts| &mut texts.stderr),
+            heard.listen(stderr, |texts| &mut texts.stderr),
         ];
         let (sender, ended) = channel();
         thread::spawn(move || {
@@ -313,6 +333,26 @@ impl Kzero {
     pub fn left_behind(&self) -> Vec<Process> {
         processes_with_env(MARK, &self.mark)
     }
+}
+
+/// A terminal of 80 columns: the side of who looks at it, and that of who writes to it.
+fn open_terminal() -> (OwnedFd, OwnedFd) {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY;
+    let reader = openpt(flags).expect("a pseudo-terminal");
+    grantpt(&reader).expect("the right to it");
+    unlockpt(&reader).expect("its other side");
+    let size = rustix::termios::Winsize {
+        ws_row: 24,
+        ws_col: 80,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    rustix::termios::tcsetwinsize(&reader, size).expect("its size");
+    let name = ptsname(&reader, Vec::new()).expect("its name");
+    let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY;
+    let writer = rustix::fs::open(name, flags, rustix::fs::Mode::empty()).expect("its other side");
+    (reader, writer)
 }
 
 #[derive(Debug, Default)]

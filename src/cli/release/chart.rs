@@ -5,10 +5,13 @@ use kzero_chart::render::{Prepared, RenderError};
 use kzero_release::render::{Former, Render, Source, chart, missing_dependencies};
 use serde_json::{Map, Value};
 
+use super::post::{PostFlags, PostRenderer};
+use super::session::Session;
 use crate::ambient::System;
 use crate::cli::app::App;
 use crate::cli::chart::{SourceFlags, ValueFlags, update_dependencies};
-use crate::releases::{ChartFile, Schemas};
+use crate::releases::ChartFile;
+use crate::script::Program;
 
 /// Which values of the revision before count (V07).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +39,8 @@ pub(super) struct How {
 pub(super) struct Charted {
     file: ChartFile,
     values: Map<String, Value>,
+    /// What changes the rendered documents.
+    post: Option<Program>,
 }
 
 /// Finds a chart, fetches it if it is elsewhere, and reads the values for it. No runtime may be running.
@@ -49,7 +54,9 @@ pub(super) fn find(
     source: &SourceFlags,
     values: &ValueFlags,
     updates: bool,
+    post: &PostFlags,
 ) -> Result<Charted, String> {
+    let post = post.program(app)?;
     let file = source.find(app, reference)?;
     let values = values.merge(app)?;
     if updates
@@ -58,12 +65,15 @@ pub(super) fn find(
     {
         update_dependencies(app, folder, source)?;
     }
-    Ok(Charted { file, values })
+    Ok(Charted { file, values, post })
 }
 
 impl Charted {
     /// What the engine calls to have it loaded and rendered.
-    pub(super) fn render(self, how: How, schemas: Schemas) -> Render {
+    pub(super) fn render(self, how: How, session: &Session<'_>) -> Render {
+        let schemas = session.releases.schemas();
+        let stop = session.stop.clone();
+        let post = self.post.map(|program| PostRenderer::new(program, stop));
         Box::new(move |mut context| {
             let mut loaded = self.file.load()?;
             let former = context.former.take();
@@ -82,7 +92,10 @@ impl Charted {
             };
             let mut rendered = chart(source, context)?;
             rendered.warnings.splice(0..0, loaded.warnings);
-            Ok(rendered)
+            match &post {
+                Some(post) => post.run(rendered),
+                None => Ok(rendered),
+            }
         })
     }
 }

@@ -12,6 +12,7 @@ use super::flags::{
     ApplyFlags, CrdFlags, DryRunFlags, Effect, HistoryFlag, OutputFlag, TimeFlag, WaitFlags,
     labels, most_kept,
 };
+use super::post::PostFlags;
 use super::session::{Place, Session, Work};
 use crate::ambient::System;
 use crate::cli::chart::{SourceFlags, ValueFlags, check_release_name, name_from_template};
@@ -59,6 +60,9 @@ pub(in crate::cli) struct UpgradeArgs {
     /// Delete what the upgrade created if it fails.
     #[arg(long)]
     cleanup_on_fail: bool,
+    /// Delete the pods of objects that were there, so that they are made anew. Deprecated in Helm.
+    #[arg(long, hide = true)]
+    recreate_pods: bool,
     #[command(flatten)]
     history: HistoryFlag,
     #[command(flatten)]
@@ -84,6 +88,8 @@ struct DeployFlags {
     dry_run: DryRunFlags,
     #[command(flatten)]
     output: OutputFlag,
+    #[command(flatten)]
+    post: PostFlags,
     /// Create the namespace if it is not there.
     #[arg(long)]
     create_namespace: bool,
@@ -137,6 +143,7 @@ impl DeployFlags {
             &self.source,
             &self.values,
             self.dependency_update,
+            &self.post,
         )
     }
 
@@ -202,7 +209,7 @@ fn installed(place: &Place<'_>, arguments: &InstallArgs) -> Result<(), String> {
         let deploy = Deploy {
             name: name.clone(),
             options,
-            render: charted.render(flags.how(Reuse::Never), session.releases.schemas()),
+            render: charted.render(flags.how(Reuse::Never), session),
             timing: flags.time.timing(),
         };
         Ok(deployed(session, deploy, effect).await?)
@@ -231,7 +238,7 @@ pub(super) fn upgrade(place: &Place<'_>, arguments: &UpgradeArgs) -> Result<(), 
         let deploy = Deploy {
             name: name.to_owned(),
             options,
-            render: charted.render(arguments.how(absent), session.releases.schemas()),
+            render: charted.render(arguments.how(absent), session),
             timing: arguments.timing(),
         };
         let deployed = deployed(session, deploy, effect).await;
@@ -277,6 +284,9 @@ impl UpgradeArgs {
     /// Helm's texts.
     pub(super) fn wishes(&self, place: &Place<'_>) -> Result<(Charted, Options), String> {
         let flags = &self.deploy;
+        if self.recreate_pods {
+            place.app.warn("Flag --recreate-pods has been deprecated, functionality will no longer be updated. Consult the documentation for other methods to recreate pods");
+        }
         let options = flags.options(flags.strategy()?)?;
         let options = Options {
             existing: if self.install {
@@ -286,6 +296,7 @@ impl UpgradeArgs {
             },
             history_max: self.history.max(place.app),
             cleanup_on_fail: self.cleanup_on_fail,
+            recreate_pods: self.recreate_pods,
             create_namespace: options.create_namespace && self.install,
             ..options
         };

@@ -5,6 +5,7 @@ mod deploy;
 mod flags;
 mod list;
 mod plan;
+mod post;
 mod progress;
 mod read;
 mod recover;

@@ -62,7 +62,7 @@ pub(super) fn run(place: &Place<'_>, arguments: &PlanArgs) -> Result<ExitCode, S
                 create_namespace: upgrade.creates_namespace(),
                 ..options
             },
-            render: charted.render(upgrade.how(absent), session.releases.schemas()),
+            render: charted.render(upgrade.how(absent), session),
             timing: upgrade.timing(),
         };
         let planned = session
@@ -127,6 +127,12 @@ fn text(name: &str, namespace: &str, planned: &Planned, preview: &Preview) -> St
         );
         for field in &change.fields {
             let _ = writeln!(text, "  {} ({})", field.line(), field.reason);
+        }
+        let sign = if change.verb == "delete" { '-' } else { '+' };
+        let body = change.body.as_ref();
+        let body = body.and_then(|body| kzero_chart::yaml::encode(body).ok());
+        for line in body.iter().flat_map(|body| body.lines()) {
+            let _ = writeln!(text, "  {sign} {line}");
         }
     }
     let waits = waits(planned);

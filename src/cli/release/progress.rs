@@ -94,7 +94,7 @@ impl Progress {
                     event,
                     Event::Warning(_) | Event::Info(_) | Event::Cause { .. } | Event::Log { .. }
                 ) {
-                    table.aside(|| self.lines(event));
+                    lines(event).iter().for_each(|line| table.say(line));
                 }
             }
         }
@@ -123,7 +123,7 @@ impl Progress {
     /// Takes a table off the terminal.
     pub(super) fn end(&self) {
         if let How::Table(table) = &self.how {
-            table.end();
+            table.end().iter().for_each(|line| self.line(line));
         }
     }
 

@@ -28,6 +28,9 @@ pub(in crate::cli) struct RollbackArgs {
     /// Delete what the rollback created if it fails.
     #[arg(long)]
     cleanup_on_fail: bool,
+    /// Delete the pods of objects that were there, so that they are made anew.
+    #[arg(long)]
+    recreate_pods: bool,
     /// Leave the hooks of the chart out.
     #[arg(long)]
     no_hooks: bool,
@@ -49,6 +52,7 @@ pub(super) fn run(place: &Place<'_>, arguments: &RollbackArgs) -> Result<(), Str
         to,
         wait: arguments.waiting.wait(),
         wait_for_jobs: arguments.waiting.wait() && arguments.waiting.jobs(),
+        recreate_pods: arguments.recreate_pods,
         disable_hooks: arguments.no_hooks,
         strategy: arguments.apply.strategy()?,
         replace: arguments.apply.force,

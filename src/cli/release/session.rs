@@ -39,6 +39,8 @@ pub(super) struct Session<'a> {
     pub(super) releases: Releases,
     /// The records.
     pub(super) storage: Storage,
+    /// Set by signals.
+    pub(super) stop: Stop,
 }
 
 impl Place<'_> {
@@ -72,6 +74,7 @@ impl Place<'_> {
                 cluster,
                 releases,
                 storage,
+                stop: Stop::default(),
             };
             work(&session).await
         });
@@ -220,7 +223,7 @@ impl Session<'_> {
             mode: work.mode,
             limits: Limits::default(),
         };
-        let stop = Stop::default();
+        let stop = self.stop.clone();
         let mut signals = Signals::new().map_err(|error| Failed {
             text: format!("cannot watch for signals: {error}"),
         })?;

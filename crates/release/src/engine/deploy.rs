@@ -21,6 +21,7 @@ use crate::render::{self, Former, Render, Rendered};
 use crate::resource::{
     Document, Kinds, Lookup, Resource, ResourceId, Role, build, check_unique, owner,
 };
+use crate::restart::pod_selector;
 use crate::revision::{Revision, Status, StoredChart, StoredHook, Time, check_name};
 use crate::storage::merge_labels;
 use crate::track;
@@ -422,8 +423,13 @@ impl Engine<'_> {
                 Ok(decision) => {
                     let unchanged =
                         matches!(decision, Decision::Keep(Kept::Unchanged | Kept::SkipUpdate));
+                    let restarts = past
+                        .live
+                        .filter(|_| options.recreate_pods)
+                        .and_then(|_| pod_selector(&resource.object));
                     let ready = !track::has_rule(&resource)
                         || (unchanged
+                            && restarts.is_none()
                             && past
                                 .live
                                 .is_some_and(|live| track::is_ready(&resource, live)))
@@ -433,6 +439,7 @@ impl Engine<'_> {
                         directives,
                         decision,
                         ready,
+                        restarts,
                     });
                 }
                 Err(refusal) => foreign.push(refusal.to_string()),

@@ -363,6 +363,7 @@ impl Engine<'_> {
                     replace: options.replace,
                     force_conflicts: options.force_conflicts,
                     history_max: 0,
+                    recreate_pods: options.recreate_pods,
                     to: Goal::Successful,
                     ..Rollback::default()
                 };

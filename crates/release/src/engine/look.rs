@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use kzero_cluster::{ApiResource, Budget, View};
+use kzero_cluster::{Budget, View};
 use serde_json::Value;
 
 use super::{Engine, look};
 use crate::error::ReleaseError;
 use crate::event::Event;
-use crate::resource::{Resource, text};
+use crate::resource::Resource;
+use crate::restart::{match_labels, pods};
 use crate::revision::Revision;
 
 /// Under which pods are shown that belong to objects of the release.
@@ -53,7 +54,7 @@ impl Engine<'_> {
                     continue;
                 }
             }
-            let Some(labels) = pod_labels(resource) else {
+            let Some(labels) = match_labels(&resource.object) else {
                 continue;
             };
             if !selected.insert((id.namespace.clone(), labels.clone())) {
@@ -90,31 +91,4 @@ fn related(found: &mut Live, mut pods: Value) {
 fn key(resource: &Resource) -> String {
     let version = resource.api.group_version.rsplit('/').next();
     format!("{}/{}", version.unwrap_or_default(), resource.id.kind)
-}
-
-fn pods() -> ApiResource {
-    ApiResource {
-        group_version: "v1".to_owned(),
-        kind: "Pod".to_owned(),
-        plural: "pods".to_owned(),
-        namespaced: true,
-    }
-}
-
-/// The labels by which a workload of the manifest says which pods are its own.
-fn pod_labels(resource: &Resource) -> Option<String> {
-    let object = &resource.object;
-    let labels = match text(object, "/kind") {
-        "ReplicaSet" | "Deployment" | "StatefulSet" | "DaemonSet" | "Job" => {
-            object.pointer("/spec/selector/matchLabels")
-        }
-        "ReplicationController" => object.pointer("/spec/selector"),
-        _ => None,
-    };
-    let labels: Vec<String> = labels?
-        .as_object()?
-        .iter()
-        .filter_map(|(key, value)| Some(format!("{key}={}", value.as_str()?)))
-        .collect();
-    (!labels.is_empty()).then(|| labels.join(","))
 }

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use kzero_chart::manifest;
 use kzero_cluster::Budget;
 use serde_json::Value;
 
 use super::{Engine, Existing, look};
 use crate::error::{Class, ReleaseError};
 use crate::plan::Purpose;
+use crate::render::documents;
 use crate::resource::{Document, Kinds, Lookup, Resource, ResourceId, Role, build};
 use crate::revision::{Revision, Status, StoredHook};
 use crate::storage::{Entry, History, StorageError};
@@ -213,21 +213,6 @@ fn broken(name: &str, namespace: &str, history: &History, error: &StorageError) 
     ReleaseError::refused(format!(
         "the newest revision of release {name} cannot be read: {error}\nhint: {next}"
     ))
-}
-
-/// The documents of a stored manifest, each with the file it came from.
-pub(super) fn documents(manifest: &str) -> Vec<(String, String)> {
-    manifest::split(manifest)
-        .into_iter()
-        .map(|text| {
-            let path = text
-                .lines()
-                .next()
-                .and_then(|line| line.strip_prefix("# Source: "))
-                .unwrap_or("the stored manifest");
-            (path.to_owned(), text.to_owned())
-        })
-        .collect()
 }
 
 /// The documents of stored hooks.

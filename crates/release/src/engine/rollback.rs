@@ -4,12 +4,13 @@ use kzero_chart::manifest::HookEvent;
 use kzero_cluster::Budget;
 
 use super::deploy::{Planned, Wanted, vanished};
-use super::past::{Past, by_object, documents, hook_documents};
+use super::past::{Past, by_object, hook_documents};
 use super::{Deployed, Engine, Options, Timing, race, started};
 use crate::decide::Strategy;
 use crate::error::ReleaseError;
 use crate::interrupt::Interrupt;
 use crate::plan::Purpose;
+use crate::render::documents;
 use crate::resource::{Document, Kinds, Lookup, Resource, Role, build};
 use crate::revision::{HookRun, Revision, Status, StoredHook, Time, check_name};
 use crate::storage::Entry;
@@ -25,6 +26,8 @@ pub struct Rollback {
     pub wait: bool,
     /// Whether Jobs are among that.
     pub wait_for_jobs: bool,
+    /// Whether the pods of objects that were there are deleted, so that they are made anew.
+    pub recreate_pods: bool,
     /// Whether the hooks of the chart are left out.
     pub disable_hooks: bool,
     /// How changes are written.
@@ -134,6 +137,7 @@ impl Engine<'_> {
             replace: rollback.replace,
             force_conflicts: rollback.force_conflicts,
             history_max: rollback.history_max,
+            recreate_pods: rollback.recreate_pods,
             disable_hooks: rollback.disable_hooks,
             cleanup_on_fail: rollback.cleanup_on_fail,
             description: Some(

@@ -175,6 +175,7 @@ impl Engine<'_> {
                 resource,
                 directives,
                 decision,
+                restarts: None,
             });
         }
         Ok(Plan::deployment(Deployment {

@@ -204,6 +204,7 @@ impl Engine<'_> {
                 resource,
                 directives,
                 decision,
+                restarts: None,
             });
         }
         let events: Vec<Vec<HookEvent>> = last.hooks.iter().map(events).collect();

@@ -93,6 +93,7 @@ fn items(resources: Vec<Resource>) -> Vec<Item> {
             directives: Directives::read(&resource).unwrap(),
             decision: Decision::Create(resource.object.clone()),
             ready: false,
+            restarts: None,
             resource,
         })
         .collect()

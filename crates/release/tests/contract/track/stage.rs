@@ -75,6 +75,7 @@ impl<'a> Stage<'a> {
             directives,
             decision: Decision::Keep(Kept::Unchanged),
             ready: false,
+            restarts: None,
         }
     }
 

@@ -154,6 +154,28 @@ impl Parts {
         }
     }
 
+    /// Adds one part.
+    pub(crate) fn add_one<T: Part>(&mut self, part: T) -> Seq<T> {
+        let all = T::all_mut(self);
+        all.push(part);
+        Seq {
+            start: pos32(all.len() - 1),
+            len: 1,
+            kind: PhantomData,
+        }
+    }
+
+    /// Moves parts, from one of them on, here.
+    pub(crate) fn take<T: Part>(&mut self, parts: &mut Vec<T>, from: usize) -> Seq<T> {
+        // Most lists hold one part.
+        if parts.len() == from + 1
+            && let Some(part) = parts.pop()
+        {
+            return self.add_one(part);
+        }
+        self.add(parts.drain(from..))
+    }
+
     /// Gives back the room that was left for more.
     pub(crate) fn fit(&mut self) {
         self.nodes.shrink_to_fit();
@@ -370,7 +392,7 @@ pub(crate) struct LiteralId(u32);
 
 impl LiteralId {
     pub(crate) fn new(parts: &mut Parts, literal: Literal) -> Self {
-        Self(parts.add([literal]).start)
+        Self(parts.add_one(literal).start)
     }
 }
 

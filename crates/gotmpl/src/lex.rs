@@ -72,7 +72,6 @@ pub(crate) struct Item {
     pub(crate) kind: Kind,
     pub(crate) pos: u32,
     pub(crate) end: u32,
-    pub(crate) line: u32,
 }
 
 impl Item {
@@ -108,29 +107,16 @@ const RIGHT: &[u8] = b"}}";
 const TRIM_WIDTH: usize = 2;
 
 /// The lexer: [`Lexer::next_item`] gives one token at a time.
+///
+/// Lines are not counted: [`line_at`] tells that of a token, which only messages ask for.
 pub(crate) struct Lexer<'t> {
     input: &'t [u8],
     pos: usize,
     start: usize,
-    at_eof: bool,
     parens: i32,
-    line: u32,
-    start_line: u32,
     inside: bool,
     /// What is wrong, once something is.
     failure: Option<Box<str>>,
-}
-
-enum State {
-    Emit(Item),
-    Text,
-    LeftDelim,
-    Comment,
-    RightDelim,
-    Space,
-    Identifier,
-    Field,
-    Variable,
 }
 
 impl<'t> Lexer<'t> {
@@ -139,10 +125,7 @@ impl<'t> Lexer<'t> {
             input,
             pos: 0,
             start: 0,
-            at_eof: false,
             parens: 0,
-            line: 1,
-            start_line: 1,
             inside: false,
             failure: None,
         }
@@ -154,402 +137,293 @@ impl<'t> Lexer<'t> {
     }
 
     fn rest(&self) -> &'t [u8] {
-        self.input.get(self.pos..).unwrap_or_default()
+        self.from(self.pos)
     }
 
     fn from(&self, at: usize) -> &'t [u8] {
         self.input.get(at..).unwrap_or_default()
     }
 
-    /// The next character, or `None` at the end.
-    fn next(&mut self) -> Option<char> {
+    fn byte(&self) -> Option<u8> {
+        self.input.get(self.pos).copied()
+    }
+
+    /// The next character, which need not be ASCII, and how many bytes it has.
+    fn char(&self) -> Option<(char, usize)> {
         let rest = self.rest();
-        if rest.is_empty() {
-            self.at_eof = true;
-            return None;
-        }
-        let (c, width) = utf8::decode(rest);
-        self.pos += width;
-        if c == '\n' {
-            self.line += 1;
-        }
-        Some(c)
+        (!rest.is_empty()).then(|| utf8::decode(rest))
     }
 
-    fn backup(&mut self) {
-        if !self.at_eof && self.pos > 0 {
-            let (c, width) = utf8::decode_last(&self.input[..self.pos]);
-            self.pos -= width;
-            if c == '\n' {
-                self.line -= 1;
-            }
-        }
-    }
-
-    fn peek(&mut self) -> Option<char> {
-        let c = self.next();
-        self.backup();
-        c
-    }
-
-    fn newlines(&self) -> u32 {
-        let bytes = &self.input[self.start..self.pos];
-        // Mostly one space or a trimming mark, for which a loop is faster.
-        if bytes.len() < 16 {
-            let mut count = 0;
-            for &byte in bytes {
-                count += u32::from(byte == b'\n');
-            }
-            return count;
-        }
-        pos32(memchr::memchr_iter(b'\n', bytes).count())
-    }
-
-    fn take(&mut self, kind: Kind) -> Item {
+    fn emit(&mut self, kind: Kind) -> Item {
         let item = Item {
             kind,
             pos: pos32(self.start),
             end: pos32(self.pos),
-            line: self.start_line,
         };
         self.start = self.pos;
-        self.start_line = self.line;
         item
     }
 
-    fn emit(&mut self, kind: Kind) -> State {
-        State::Emit(self.take(kind))
+    /// A token of the next byte alone.
+    fn emit_byte(&mut self, kind: Kind) -> Item {
+        self.pos += 1;
+        self.emit(kind)
     }
 
-    fn ignore(&mut self) {
-        self.line += self.newlines();
-        self.start = self.pos;
-        self.start_line = self.line;
-    }
-
-    fn fail(&mut self, message: impl Into<Box<str>>) -> State {
-        let item = Item {
-            kind: Kind::Error,
-            pos: pos32(self.start),
-            end: pos32(self.start),
-            line: self.start_line,
-        };
+    fn fail(&mut self, message: impl Into<Box<str>>) -> Item {
         self.failure = Some(message.into());
-        self.start = 0;
-        self.pos = 0;
-        self.input = &[];
-        State::Emit(item)
+        // Nothing is read behind it.
+        self.input = self.input.get(..self.start).unwrap_or_default();
+        self.pos = self.start;
+        self.emit(Kind::Error)
     }
 
     /// The next token; after an error or the end, the end again.
     pub(crate) fn next_item(&mut self) -> Item {
-        let mut state = if self.inside {
+        if self.inside {
             self.inside_action()
         } else {
-            self.text()
-        };
-        loop {
-            state = match state {
-                State::Emit(item) => return item,
-                State::Text => self.text(),
-                State::LeftDelim => self.left_delim(),
-                State::Comment => self.comment(),
-                State::RightDelim => self.right_delim(),
-                State::Space => self.space(),
-                State::Identifier => self.identifier(),
-                State::Field => self.field_or_variable(Kind::Field),
-                State::Variable => self.field_or_variable(Kind::Variable),
-            };
+            self.outside()
         }
     }
 
-    fn text(&mut self) -> State {
-        if let Some(at) = find_left(self.rest()) {
-            if at > 0 {
-                self.pos += at;
-                let trimmed = if has_left_trim(self.from(self.pos + LEFT.len())) {
-                    trailing_space(&self.input[self.start..self.pos])
+    /// Text, or what opens an action.
+    fn outside(&mut self) -> Item {
+        loop {
+            let Some(at) = find_left(self.rest()) else {
+                self.pos = self.input.len();
+                return self.emit(if self.pos > self.start {
+                    Kind::Text
                 } else {
-                    0
-                };
-                self.pos -= trimmed;
-                self.line += self.newlines();
-                let item = self.take(Kind::Text);
-                self.pos += trimmed;
-                self.ignore();
+                    Kind::Eof
+                });
+            };
+            self.pos += at;
+            if at > 0 {
+                let delim = self.pos;
+                if has_left_trim(self.from(delim + LEFT.len())) {
+                    self.pos -= trailing_space(&self.input[self.start..delim]);
+                }
+                let item = self.emit(Kind::Text);
+                self.pos = delim;
+                self.start = delim;
                 if item.end > item.pos {
-                    return State::Emit(item);
+                    return item;
                 }
             }
-            return State::LeftDelim;
-        }
-        self.pos = self.input.len();
-        if self.pos > self.start {
-            self.line += self.newlines();
-            return self.emit(Kind::Text);
-        }
-        self.emit(Kind::Eof)
-    }
-
-    /// Whether the right delimiter is here, and whether it trims.
-    fn at_right_delim(&self) -> (bool, bool) {
-        if !matches!(
-            self.rest().first(),
-            Some(b'}' | b' ' | b'\t' | b'\r' | b'\n')
-        ) {
-            return (false, false);
-        }
-        if has_right_trim(self.rest()) && self.from(self.pos + TRIM_WIDTH).starts_with(RIGHT) {
-            return (true, true);
-        }
-        (self.rest().starts_with(RIGHT), false)
-    }
-
-    fn left_delim(&mut self) -> State {
-        self.pos += LEFT.len();
-        let after = if has_left_trim(self.rest()) {
-            TRIM_WIDTH
-        } else {
-            0
-        };
-        if self.from(self.pos + after).starts_with(b"/*") {
+            self.pos += LEFT.len();
+            let after = if has_left_trim(self.rest()) {
+                TRIM_WIDTH
+            } else {
+                0
+            };
+            if !self.from(self.pos + after).starts_with(b"/*") {
+                let item = self.emit(Kind::LeftDelim);
+                self.inside = true;
+                self.parens = 0;
+                self.pos += after;
+                self.start = self.pos;
+                return item;
+            }
             self.pos += after;
-            self.ignore();
-            return State::Comment;
+            self.start = self.pos;
+            if let Some(error) = self.comment() {
+                return error;
+            }
         }
-        let item = self.take(Kind::LeftDelim);
-        self.inside = true;
-        self.pos += after;
-        self.ignore();
-        self.parens = 0;
-        State::Emit(item)
     }
 
-    fn comment(&mut self) -> State {
+    /// Whether the right delimiter is here, behind a mark that trims.
+    fn at_trimming_delim(&self) -> bool {
+        has_right_trim(self.rest()) && self.from(self.pos + TRIM_WIDTH).starts_with(RIGHT)
+    }
+
+    /// Passes over a comment with its right delimiter, or says what is wrong with it.
+    fn comment(&mut self) -> Option<Item> {
         self.pos += 2;
         let Some(at) = memmem::find(self.rest(), b"*/") else {
-            return self.fail("unclosed comment");
+            return Some(self.fail("unclosed comment"));
         };
         self.pos += at + 2;
-        let (delim, trim) = self.at_right_delim();
-        if !delim {
-            return self.fail("comment ends before closing delimiter");
+        let trim = self.at_trimming_delim();
+        if !trim && !self.rest().starts_with(RIGHT) {
+            return Some(self.fail("comment ends before closing delimiter"));
         }
-        self.line += self.newlines();
-        self.start = self.pos;
-        self.start_line = self.line;
-        if trim {
-            self.pos += TRIM_WIDTH;
-        }
-        self.pos += RIGHT.len();
-        if trim {
-            self.pos += leading_space(self.rest());
-        }
-        self.ignore();
-        State::Text
+        self.close(trim);
+        None
     }
 
-    fn right_delim(&mut self) -> State {
-        let (_, trim) = self.at_right_delim();
+    /// Goes behind a right delimiter and what it trims.
+    fn close(&mut self, trim: bool) -> Item {
         if trim {
             self.pos += TRIM_WIDTH;
-            self.ignore();
+            self.start = self.pos;
         }
         self.pos += RIGHT.len();
-        let item = self.take(Kind::RightDelim);
+        let item = self.emit(Kind::RightDelim);
         if trim {
             self.pos += leading_space(self.rest());
-            self.ignore();
+            self.start = self.pos;
         }
-        self.inside = false;
-        State::Emit(item)
+        item
     }
 
-    fn inside_action(&mut self) -> State {
-        if self.at_right_delim().0 {
-            if self.parens == 0 {
-                return State::RightDelim;
-            }
+    fn right_delim(&mut self, trim: bool) -> Item {
+        if self.parens != 0 {
             return self.fail("unclosed left paren");
         }
-        let Some(c) = self.next() else {
+        self.inside = false;
+        self.close(trim)
+    }
+
+    fn inside_action(&mut self) -> Item {
+        let Some(byte) = self.byte() else {
             return if self.failure.is_some() {
                 self.emit(Kind::Eof)
             } else {
                 self.fail("unclosed action")
             };
         };
-        match c {
-            ' ' | '\t' | '\r' | '\n' => {
-                self.backup();
-                State::Space
-            }
-            '=' => self.emit(Kind::Assign),
-            ':' => {
-                if self.next() != Some('=') {
-                    return self.fail("expected :=");
-                }
-                self.emit(Kind::Declare)
-            }
-            '|' => self.emit(Kind::Pipe),
-            '"' => self.quote(),
-            '`' => self.raw_quote(),
-            '$' => {
-                if self.at_terminator() {
-                    return self.emit(Kind::Variable);
-                }
-                State::Variable
-            }
-            '\'' => self.char_constant(),
-            '.' if self
-                .rest()
-                .first()
+        match byte {
+            b' ' | b'\t' | b'\r' | b'\n' => self.space(),
+            b'}' if self.rest().starts_with(RIGHT) => self.right_delim(false),
+            b'.' if self
+                .input
+                .get(self.pos + 1)
                 .is_some_and(|byte| !byte.is_ascii_digit()) =>
             {
-                State::Field
+                self.field_or_variable(Kind::Field)
             }
-            '.' | '+' | '-' | '0'..='9' => {
-                self.backup();
-                self.number()
-            }
-            _ if is_alphanumeric(c) => {
-                self.backup();
-                State::Identifier
-            }
-            '(' => {
+            b'$' => self.field_or_variable(Kind::Variable),
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => self.identifier(),
+            b'"' => self.quote(),
+            b'`' => self.raw_quote(),
+            b'(' => {
                 self.parens += 1;
-                self.emit(Kind::LeftParen)
+                self.emit_byte(Kind::LeftParen)
             }
-            ')' => {
+            b')' if self.parens < 1 => self.fail("unexpected right paren"),
+            b')' => {
                 self.parens -= 1;
-                if self.parens < 0 {
-                    return self.fail("unexpected right paren");
-                }
-                self.emit(Kind::RightParen)
+                self.emit_byte(Kind::RightParen)
             }
-            _ if c.is_ascii() && utf8::is_print(c) => self.emit(Kind::Char),
-            _ => self.fail(format!(
-                "unrecognized character in action: {}",
-                unicode(Some(c))
-            )),
+            b'|' => self.emit_byte(Kind::Pipe),
+            b'=' => self.emit_byte(Kind::Assign),
+            b':' if self.input.get(self.pos + 1) == Some(&b'=') => {
+                self.pos += 2;
+                self.emit(Kind::Declare)
+            }
+            b':' => self.fail("expected :="),
+            b'\'' => self.char_constant(),
+            b'.' | b'+' | b'-' | b'0'..=b'9' => self.number(),
+            b'!'..=b'~' => self.emit_byte(Kind::Char),
+            _ => match self.char() {
+                Some((c, _)) if is_alphanumeric(c) => self.identifier(),
+                found => {
+                    let shown = unicode(found.map(|(c, _)| c));
+                    self.fail(format!("unrecognized character in action: {shown}"))
+                }
+            },
         }
     }
 
-    fn space(&mut self) -> State {
+    /// Space, of which the last one may belong to the right delimiter.
+    fn space(&mut self) -> Item {
         let count = leading_space(self.rest());
-        self.pos += count;
-        self.line += self.newlines();
-        let before = self.pos.saturating_sub(1);
-        if has_right_trim(self.from(before)) && self.from(before + TRIM_WIDTH).starts_with(RIGHT) {
-            self.backup();
-            if count == 1 {
-                return State::RightDelim;
-            }
+        self.pos += count - 1;
+        let trim = self.at_trimming_delim();
+        if trim && count == 1 {
+            return self.right_delim(true);
         }
+        self.pos += usize::from(!trim);
         self.emit(Kind::Space)
     }
 
-    /// Goes to the end of a word and gives the character behind it.
-    fn word(&mut self) -> Option<char> {
+    /// Goes to the end of a word, and says whether it may end there.
+    fn word(&mut self) -> Result<(), Item> {
         loop {
             let rest = self.rest();
-            let plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-            let end = rest.iter().position(|byte| !plain(byte));
+            let end = rest.iter().position(|byte| !is_plain(*byte));
             self.pos += end.unwrap_or(rest.len());
-            if let Some(&last) = end.and_then(|end| rest.get(end))
-                && last.is_ascii()
-            {
-                return Some(char::from(last));
-            }
-            let next = self.next();
-            if !next.is_some_and(is_alphanumeric) {
-                self.backup();
-                return next;
+            match self.char() {
+                // Never an ASCII one.
+                Some((c, width)) if is_alphanumeric(c) => self.pos += width,
+                _ if self.at_terminator() => return Ok(()),
+                found => {
+                    let last = unicode(found.map(|(c, _)| c));
+                    return Err(self.fail(format!("bad character {last}")));
+                }
             }
         }
     }
 
-    fn identifier(&mut self) -> State {
-        let last = self.word();
-        if !self.at_terminator() {
-            return self.fail(format!("bad character {}", unicode(last)));
+    fn identifier(&mut self) -> Item {
+        match self.word() {
+            Ok(()) => self.emit(keyword(&self.input[self.start..self.pos])),
+            Err(error) => error,
         }
-        let kind = keyword(&self.input[self.start..self.pos]);
-        self.emit(kind)
     }
 
-    fn field_or_variable(&mut self, kind: Kind) -> State {
+    /// A dot or a dollar, and the name behind it.
+    fn field_or_variable(&mut self, kind: Kind) -> Item {
+        self.pos += 1;
         if self.at_terminator() {
-            return self.emit(if kind == Kind::Variable {
-                kind
-            } else {
-                Kind::Dot
-            });
+            return self.emit(if kind == Kind::Field { Kind::Dot } else { kind });
         }
-        let last = self.word();
-        if !self.at_terminator() {
-            return self.fail(format!("bad character {}", unicode(last)));
+        match self.word() {
+            Ok(()) => self.emit(kind),
+            Err(error) => error,
         }
-        self.emit(kind)
     }
 
     /// Whether what follows may end an identifier.
-    fn at_terminator(&mut self) -> bool {
-        match self.rest().first() {
-            None => {
-                self.at_eof = true;
+    fn at_terminator(&self) -> bool {
+        match self.byte() {
+            None | Some(b' ' | b'\t' | b'\r' | b'\n' | b'.' | b',' | b'|' | b':' | b')' | b'(') => {
                 true
             }
-            Some(b' ' | b'\t' | b'\r' | b'\n' | b'.' | b',' | b'|' | b':' | b')' | b'(') => true,
-            Some(_) => self.rest().starts_with(RIGHT),
+            Some(byte) => byte == RIGHT[0] && self.rest().starts_with(RIGHT),
         }
     }
 
-    fn char_constant(&mut self) -> State {
-        loop {
-            match self.next() {
-                Some('\\') => match self.next() {
-                    Some(c) if c != '\n' => {}
-                    _ => return self.fail("unterminated character constant"),
-                },
-                None | Some('\n') => return self.fail("unterminated character constant"),
-                Some('\'') => return self.emit(Kind::CharConstant),
-                Some(_) => {}
-            }
-        }
+    fn char_constant(&mut self) -> Item {
+        self.quoted(b'\'', Kind::CharConstant, "unterminated character constant")
     }
 
-    fn quote(&mut self) -> State {
+    fn quote(&mut self) -> Item {
+        self.quoted(b'"', Kind::String, "unterminated quoted string")
+    }
+
+    /// What stands between two quotes on one line, where a backslash takes what follows with it.
+    fn quoted(&mut self, quote: u8, kind: Kind, unterminated: &str) -> Item {
+        self.pos += 1;
         loop {
             let rest = self.rest();
-            self.pos += memchr::memchr3(b'"', b'\\', b'\n', rest).unwrap_or(rest.len());
-            match self.next() {
-                Some('\\') => match self.next() {
-                    Some(c) if c != '\n' => {}
-                    _ => return self.fail("unterminated quoted string"),
-                },
-                None | Some('\n') => return self.fail("unterminated quoted string"),
-                Some('"') => return self.emit(Kind::String),
-                Some(_) => {}
+            let Some(at) = memchr::memchr3(quote, b'\\', b'\n', rest) else {
+                return self.fail(unterminated);
+            };
+            self.pos += at + 1;
+            match (rest.get(at), self.byte()) {
+                (Some(b'\\'), Some(taken)) if taken != b'\n' => self.pos += 1,
+                (Some(&end), _) if end == quote => return self.emit(kind),
+                _ => return self.fail(unterminated),
             }
         }
     }
 
-    fn raw_quote(&mut self) -> State {
-        let Some(at) = memchr::memchr(b'`', self.rest()) else {
+    fn raw_quote(&mut self) -> Item {
+        let Some(at) = memchr::memchr(b'`', self.from(self.pos + 1)) else {
             return self.fail("unterminated raw quoted string");
         };
-        self.pos += at + 1;
-        self.line += self.newlines();
+        self.pos += at + 2;
         self.emit(Kind::RawString)
     }
 
-    fn number(&mut self) -> State {
-        let scanned = self.scan_number();
-        if !scanned {
+    fn number(&mut self) -> Item {
+        if !self.scan_number() {
             return self.bad_number();
         }
-        if matches!(self.peek(), Some('+' | '-')) {
+        if matches!(self.byte(), Some(b'+' | b'-')) {
             if !self.scan_number() || self.input.get(self.pos.wrapping_sub(1)) != Some(&b'i') {
                 return self.bad_number();
             }
@@ -558,55 +432,60 @@ impl<'t> Lexer<'t> {
         self.emit(Kind::Number)
     }
 
-    fn bad_number(&mut self) -> State {
+    fn bad_number(&mut self) -> Item {
         let text = quoted(&self.input[self.start..self.pos]);
         self.fail(format!("bad number syntax: {text}"))
     }
 
-    fn accept(&mut self, valid: &str) -> bool {
-        if self.next().is_some_and(|c| valid.contains(c)) {
-            return true;
-        }
-        self.backup();
-        false
+    fn accept(&mut self, valid: &[u8]) -> bool {
+        let found = self.byte().is_some_and(|byte| valid.contains(&byte));
+        self.pos += usize::from(found);
+        found
     }
 
-    fn accept_run(&mut self, valid: &str) {
-        while self.next().is_some_and(|c| valid.contains(c)) {}
-        self.backup();
+    fn accept_run(&mut self, valid: &[u8]) {
+        while self.accept(valid) {}
     }
 
     fn scan_number(&mut self) -> bool {
-        self.accept("+-");
-        let mut digits = "0123456789_";
-        if self.accept("0") {
-            if self.accept("xX") {
-                digits = "0123456789abcdefABCDEF_";
-            } else if self.accept("oO") {
-                digits = "01234567_";
-            } else if self.accept("bB") {
-                digits = "01_";
+        self.accept(b"+-");
+        let mut digits: &[u8] = b"0123456789_";
+        if self.accept(b"0") {
+            if self.accept(b"xX") {
+                digits = b"0123456789abcdefABCDEF_";
+            } else if self.accept(b"oO") {
+                digits = b"01234567_";
+            } else if self.accept(b"bB") {
+                digits = b"01_";
             }
         }
         self.accept_run(digits);
-        if self.accept(".") {
+        if self.accept(b".") {
             self.accept_run(digits);
         }
-        if digits.len() == 11 && self.accept("eE") {
-            self.accept("+-");
-            self.accept_run("0123456789_");
+        if digits.len() == 11 && self.accept(b"eE") {
+            self.accept(b"+-");
+            self.accept_run(b"0123456789_");
         }
-        if digits.len() == 23 && self.accept("pP") {
-            self.accept("+-");
-            self.accept_run("0123456789_");
+        if digits.len() == 23 && self.accept(b"pP") {
+            self.accept(b"+-");
+            self.accept_run(b"0123456789_");
         }
-        self.accept("i");
-        if self.peek().is_some_and(is_alphanumeric) {
-            self.next();
-            return false;
+        self.accept(b"i");
+        match self.char() {
+            Some((c, width)) if is_alphanumeric(c) => {
+                self.pos += width;
+                false
+            }
+            _ => true,
         }
-        true
     }
+}
+
+/// The line, from 1, of a place in a source.
+pub(crate) fn line_at(source: &[u8], pos: u32) -> usize {
+    let before = source.get(..pos as usize).unwrap_or(source);
+    1 + memchr::memchr_iter(b'\n', before).count()
 }
 
 /// What a word is; most are no keywords, which the first byte tells of many.
@@ -651,6 +530,11 @@ fn unicode(c: Option<char>) -> String {
     } else {
         format!("U+{code:04X}")
     }
+}
+
+/// Whether a byte is a letter, a digit or an underscore by itself.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 fn is_alphanumeric(c: char) -> bool {

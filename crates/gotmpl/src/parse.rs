@@ -13,7 +13,7 @@ use crate::ast::{
 };
 use crate::error::{ErrorKind, TemplateError};
 use crate::func::FunctionNames;
-use crate::lex::{Item, Kind, Lexer};
+use crate::lex::{Item, Kind, Lexer, line_at};
 use crate::number::{self, quoted};
 
 /// How deep control structures and parentheses may nest together.
@@ -61,7 +61,6 @@ fn end_item() -> Item {
         kind: Kind::Eof,
         pos: 0,
         end: 0,
-        line: 0,
     }
 }
 
@@ -74,7 +73,8 @@ struct Frame {
     next_slot: u32,
     slots: u32,
     ranges: usize,
-    action_line: u32,
+    /// Where the action that is being read began.
+    action: Option<u32>,
 }
 
 impl Frame {
@@ -85,7 +85,7 @@ impl Frame {
             next_slot: 1,
             slots: 1,
             ranges: 0,
-            action_line: 0,
+            action: None,
         }
     }
 
@@ -205,12 +205,12 @@ impl Parser<'_> {
 
     fn error<T>(&self, reason: impl Into<String>) -> Parsed<T> {
         let reason = reason.into();
-        let line = self.token[0].line;
+        let line = line_at(self.input, self.token[0].pos);
         Err(Box::new(TemplateError {
             kind: ErrorKind::Parse,
             file: self.file.to_string(),
             template: self.file.to_string(),
-            line: line as usize,
+            line,
             column: 0,
             context: String::new(),
             place: format!("template: {}:{line}: ", self.file),
@@ -224,8 +224,10 @@ impl Parser<'_> {
         if item.kind == Kind::Error {
             let words = self.lexer.failure();
             let mut extra = String::new();
-            let started = self.frame.action_line;
-            if started != 0 && started != item.line {
+            let line_at = |pos| line_at(self.input, pos);
+            if let Some(started) = self.frame.action.map(line_at)
+                && started != line_at(item.pos)
+            {
                 extra = if words.ends_with(" action") {
                     format!(" started at {}:{started}", self.file)
                 } else {
@@ -285,7 +287,7 @@ impl Parser<'_> {
             }
         }
         let slots = self.frame.slots;
-        let nodes = self.parts.add(self.nodes.drain(..));
+        let nodes = self.parts.take(&mut self.nodes, 0);
         self.add(self.file.as_bytes(), Template { nodes, slots })
     }
 
@@ -354,7 +356,7 @@ impl Parser<'_> {
         while self.peek_non_space().kind != Kind::Eof {
             match self.text_or_action()? {
                 Piece::Node(node) => self.nodes.push(node),
-                Piece::End(end) => return Ok((self.parts.add(self.nodes.drain(from..)), end)),
+                Piece::End(end) => return Ok((self.parts.take(&mut self.nodes, from), end)),
             }
         }
         self.error("unexpected EOF")
@@ -365,10 +367,10 @@ impl Parser<'_> {
         match item.kind {
             Kind::Text => Ok(Piece::Node(Node::Text(item.span()))),
             Kind::LeftDelim => {
-                self.frame.action_line = item.line;
+                self.frame.action = Some(item.pos);
                 let piece = self.action();
                 if piece.is_ok() {
-                    self.frame.action_line = 0;
+                    self.frame.action = None;
                 }
                 piece
             }
@@ -443,11 +445,11 @@ impl Parser<'_> {
             if context == "if" && next == Kind::If {
                 self.next();
                 let node = self.chained("if")?;
-                other = Some(self.parts.add([Node::If(Box::new(node))]));
+                other = Some(self.parts.add_one(Node::If(Box::new(node))));
             } else if context == "with" && next == Kind::With {
                 self.next();
                 let node = self.chained("with")?;
-                other = Some(self.parts.add([Node::With(Box::new(node))]));
+                other = Some(self.parts.add_one(Node::With(Box::new(node))));
             } else {
                 let (list, end) = self.item_list()?;
                 if !matches!(end, End::End) {
@@ -543,7 +545,7 @@ impl Parser<'_> {
         loop {
             let item = self.next_non_space();
             if item.kind == end {
-                pipe.cmds = self.parts.add(self.commands.drain(from..));
+                pipe.cmds = self.parts.take(&mut self.commands, from);
                 return Ok(());
             }
             match item.kind {
@@ -651,7 +653,7 @@ impl Parser<'_> {
         if self.operands.len() == from {
             return self.error("empty command");
         }
-        let args = self.parts.add(self.operands.drain(from..));
+        let args = self.parts.take(&mut self.operands, from);
         Ok(Command { pos, args })
     }
 
@@ -692,7 +694,7 @@ impl Parser<'_> {
 
     /// The name of a field, without its dot.
     fn field_name(&mut self, item: &Item) -> Seq<Span> {
-        self.parts.add([item.span().behind_first()])
+        self.parts.add_one(item.span().behind_first())
     }
 
     fn term(&mut self) -> Parsed<Option<Expr>> {

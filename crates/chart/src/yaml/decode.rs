@@ -7,6 +7,7 @@ use base64::Engine;
 use serde_json::{Map, Number, Value};
 
 use super::input::Input;
+use super::lines::values::plain;
 use super::number::{key_float, text_float};
 use super::parse::{Event, Parser};
 use super::resolve::{Resolved, resolve};
@@ -17,7 +18,7 @@ use super::shown::{Shown, ShownKey};
 const MAX_DEPTH: usize = 500;
 /// Nodes after the expansion of aliases. Helm's own guard is a ratio; a plain bound says the
 /// same to every honest chart and is reached in well under a second.
-const MAX_NODES: usize = 4_000_000;
+pub(super) const MAX_NODES: usize = 4_000_000;
 
 /// A text that is no YAML, or none that JSON can carry.
 ///
@@ -125,6 +126,20 @@ pub(crate) fn folded(name: &str) -> String {
 
 /// The same for values of a known shape, with a bound on nodes, from which those of the value are taken.
 pub(crate) fn decode_for(
+    bytes: &[u8],
+    target: &'static Target,
+    bound: &mut usize,
+) -> Result<Value, DecodeError> {
+    if matches!(target, Target::Any)
+        && let Some(value) = plain(bytes, bound)
+    {
+        return Ok(value);
+    }
+    in_full(bytes, target, bound)
+}
+
+/// The same by the full reader.
+pub(super) fn in_full(
     bytes: &[u8],
     target: &'static Target,
     bound: &mut usize,
@@ -683,7 +698,7 @@ fn simple_key<'n>(key: &'n Node<'_>) -> Option<&'n str> {
 const MERGE_TAG: &str = "tag:yaml.org,2002:merge";
 
 /// A scalar before it goes through JSON.
-enum Plain {
+pub(super) enum Plain {
     Text(String),
     Resolved(Resolved),
 }
@@ -700,7 +715,7 @@ impl Plain {
         }
     }
 
-    fn into_value(self, target: &Target) -> Result<Value, DecodeError> {
+    pub(super) fn into_value(self, target: &Target) -> Result<Value, DecodeError> {
         if let (Target::Text, Self::Resolved(found)) = (target, &self) {
             let text = match found {
                 Resolved::Bool(value) => Some(value.to_string()),
@@ -751,7 +766,7 @@ impl Plain {
     }
 }
 
-fn scalar(tag: Option<&str>, text: &str, plain: bool) -> Result<Plain, DecodeError> {
+pub(super) fn scalar(tag: Option<&str>, text: &str, plain: bool) -> Result<Plain, DecodeError> {
     let as_text = || Ok(Plain::Text(text.to_owned()));
     let short = tag.and_then(|tag| tag.strip_prefix("tag:yaml.org,2002:"));
     match (tag, short) {

@@ -8,6 +8,7 @@
 mod decode;
 mod encode;
 mod input;
+pub(crate) mod lines;
 mod number;
 mod parse;
 mod resolve;

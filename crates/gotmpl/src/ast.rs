@@ -176,14 +176,16 @@ impl Parts {
         self.add(parts.drain(from..))
     }
 
-    /// Gives back the room that was left for more.
-    pub(crate) fn fit(&mut self) {
-        self.nodes.shrink_to_fit();
-        self.decls.shrink_to_fit();
-        self.commands.shrink_to_fit();
-        self.exprs.shrink_to_fit();
-        self.names.shrink_to_fit();
-        self.literals.shrink_to_fit();
+    /// Moves all parts to where they take no more room than they need; the room that was left for more stays.
+    pub(crate) fn take_all(&mut self) -> Self {
+        Self {
+            nodes: self.nodes.drain(..).collect(),
+            decls: self.decls.drain(..).collect(),
+            commands: self.commands.drain(..).collect(),
+            exprs: self.exprs.drain(..).collect(),
+            names: self.names.drain(..).collect(),
+            literals: self.literals.drain(..).collect(),
+        }
     }
 
     pub(crate) fn list<T: Part>(&self, seq: Seq<T>) -> &[T] {
@@ -330,7 +332,7 @@ pub(crate) struct Invoke {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pipe {
     pub(crate) pos: u32,
-    pub(crate) assign: bool,
+    pub(crate) assign: Truth,
     pub(crate) decl: Seq<Decl>,
     pub(crate) cmds: Seq<Command>,
 }
@@ -348,6 +350,25 @@ pub(crate) struct Command {
     pub(crate) args: Seq<Expr>,
 }
 
+/// Whether something is so, as wide as what else may stand in its place: of a narrower one processors would copy what it
+/// is in piece by piece, and wait for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Truth {
+    False,
+    True,
+}
+
+impl Truth {
+    pub(crate) fn new(truth: bool) -> Self {
+        if truth { Self::True } else { Self::False }
+    }
+
+    pub(crate) fn get(self) -> bool {
+        self == Self::True
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Expr {
     pub(crate) pos: u32,
@@ -356,7 +377,7 @@ pub(crate) struct Expr {
 
 #[derive(Debug)]
 pub(crate) enum ExprKind {
-    Bool(bool),
+    Bool(Truth),
     Dot,
     Nil,
     Field(Seq<Span>),
@@ -510,7 +531,7 @@ impl Pipe {
             out.push_str(&file.shown(decl.name));
         }
         if !self.decl.is_empty() {
-            out.push_str(if self.assign { " = " } else { " := " });
+            out.push_str(if self.assign.get() { " = " } else { " := " });
         }
         for (at, command) in file.list(self.cmds).iter().enumerate() {
             if at > 0 {
@@ -553,7 +574,7 @@ impl Expr {
             }
         };
         match &self.kind {
-            ExprKind::Bool(b) => out.push_str(if *b { "true" } else { "false" }),
+            ExprKind::Bool(truth) => out.push_str(if truth.get() { "true" } else { "false" }),
             ExprKind::Dot => out.push('.'),
             ExprKind::Nil => out.push_str("nil"),
             ExprKind::Field(names) => fields(out, *names),

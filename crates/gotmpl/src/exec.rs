@@ -503,7 +503,7 @@ impl<'r> Executor<'r> {
                 self.at = Some(At::Expr(first));
                 self.not_a_function(args, &last)?;
                 match &first.kind {
-                    ExprKind::Bool(b) => Ok(Ev::concrete(Value::Bool(*b))),
+                    ExprKind::Bool(truth) => Ok(Ev::concrete(Value::Bool(truth.get()))),
                     ExprKind::Dot => Ok(dot.clone()),
                     ExprKind::Number(number) => Ok(Ev::concrete(self.constant(number)?)),
                     ExprKind::String(literal) => {
@@ -914,7 +914,7 @@ impl<'r> Executor<'r> {
         match &expr.kind {
             ExprKind::Dot => Ok(dot.clone()),
             ExprKind::Nil => Ok(Ev::nothing()),
-            ExprKind::Bool(b) => Ok(Ev::concrete(Value::Bool(*b))),
+            ExprKind::Bool(truth) => Ok(Ev::concrete(Value::Bool(truth.get()))),
             ExprKind::Number(number) => Ok(Ev::concrete(self.constant(number)?)),
             ExprKind::String(literal) => {
                 Ok(Ev::concrete(Value::String(self.tree.file.string(*literal))))
@@ -953,7 +953,9 @@ impl<'r> Executor<'r> {
     fn literal(&self, param: Param, expr: &'r Expr) -> Exec<Value> {
         let expected = match (param, &expr.kind) {
             (Param::Any, ExprKind::Number(number)) => return self.constant(number),
-            (Param::Any | Param::Bool, ExprKind::Bool(b)) => return Ok(Value::Bool(*b)),
+            (Param::Any | Param::Bool, ExprKind::Bool(truth)) => {
+                return Ok(Value::Bool(truth.get()));
+            }
             (Param::Any | Param::String, ExprKind::String(literal)) => {
                 return Ok(Value::String(self.tree.file.string(*literal)));
             }

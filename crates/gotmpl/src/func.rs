@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
 
 use crate::ambient::Ambient;
@@ -302,7 +303,31 @@ pub(crate) struct FunctionId(u32);
 
 /// The names of functions: all the parser needs to know of them.
 #[derive(Debug, Default)]
-pub(crate) struct FunctionNames(HashMap<Cow<'static, str>, FunctionId>);
+pub(crate) struct FunctionNames(
+    HashMap<Cow<'static, str>, FunctionId, BuildHasherDefault<NameHasher>>,
+);
+
+/// FNV-1a, which takes little time for short names. The names are those of functions, which nobody picks to collide.
+#[derive(Debug)]
+struct NameHasher(u64);
+
+impl Default for NameHasher {
+    fn default() -> Self {
+        Self(0xCBF2_9CE4_8422_2325)
+    }
+}
+
+impl Hasher for NameHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
 
 impl FunctionNames {
     pub(crate) fn find(&self, name: &[u8]) -> Option<FunctionId> {

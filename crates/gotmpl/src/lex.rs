@@ -8,8 +8,9 @@ use crate::ast::{Span, pos32};
 use crate::number::quoted;
 use crate::utf8;
 
-/// What a token is.
+/// What a token is; as wide as its places, so that a token is copied as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
 pub(crate) enum Kind {
     Error,
     Bool,
@@ -534,7 +535,17 @@ fn unicode(c: Option<char>) -> String {
 
 /// Whether a byte is a letter, a digit or an underscore by itself.
 fn is_plain(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
+    /// Most of what actions hold are such bytes: asking a table is faster than comparing.
+    const PLAIN: [bool; 256] = {
+        let mut plain = [false; 256];
+        let mut byte = 0u8;
+        while byte < 0x80 {
+            plain[byte as usize] = byte.is_ascii_alphanumeric() || byte == b'_';
+            byte += 1;
+        }
+        plain
+    };
+    PLAIN[usize::from(byte)]
 }
 
 fn is_alphanumeric(c: char) -> bool {

@@ -3,13 +3,14 @@
 //! Duty: the trees Go's parser builds, its complaints word for word, and for each variable the slot it lives in, so that
 //! executing needs no search by name.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use smallvec::SmallVec;
 
 use crate::ast::{
     Branch, Command, Decl, Expr, ExprKind, Invoke, Literal, LiteralId, MAX_SOURCE, Node, Number,
-    Parts, Pipe, Seq, Span, Template, Variable,
+    Parts, Pipe, Seq, Span, Template, Truth, Variable,
 };
 use crate::error::{ErrorKind, TemplateError};
 use crate::func::FunctionNames;
@@ -40,7 +41,7 @@ pub(crate) fn parse(file: &str, input: &[u8], functions: &FunctionNames) -> Pars
         nesting: 0,
         frame: Frame::new(),
         templates: HashMap::new(),
-        parts: Parts::default(),
+        parts: PARTS.take(),
         nodes: Vec::new(),
         commands: Vec::new(),
         operands: Vec::new(),
@@ -49,12 +50,23 @@ pub(crate) fn parse(file: &str, input: &[u8], functions: &FunctionNames) -> Pars
         return parser.error("template is too large");
     }
     parser.file()?;
-    parser.parts.fit();
+    let parts = parser.parts.take_all();
+    if input.len() <= WORTH_KEEPING {
+        PARTS.set(parser.parts);
+    }
     Ok(Templates {
-        parts: parser.parts,
+        parts,
         all: parser.templates,
     })
 }
+
+thread_local! {
+    /// Room for parts: what a file has of them is copied once, when it is known how many there are.
+    static PARTS: Cell<Parts> = Cell::default();
+}
+
+/// The room that longer files need, in bytes of source, is given back.
+const WORTH_KEEPING: usize = 256 * 1024;
 
 fn end_item() -> Item {
     Item {
@@ -512,7 +524,7 @@ impl Parser<'_> {
         let first = self.peek_non_space();
         let mut pipe = Pipe {
             pos: first.pos,
-            assign: false,
+            assign: Truth::False,
             decl: Seq::default(),
             cmds: Seq::default(),
         };
@@ -527,7 +539,7 @@ impl Parser<'_> {
         }
         let frame = &mut self.frame;
         let declared = names.into_iter().map(|name| {
-            let slot = if pipe.assign {
+            let slot = if pipe.assign.get() {
                 let slot = frame.find(name, self.input).flatten();
                 frame.vars.push((name, slot));
                 slot
@@ -583,7 +595,7 @@ impl Parser<'_> {
             let after = self.peek();
             let next = self.peek_non_space();
             if matches!(next.kind, Kind::Assign | Kind::Declare) {
-                pipe.assign = next.kind == Kind::Assign;
+                pipe.assign = Truth::new(next.kind == Kind::Assign);
                 self.next_non_space();
                 names.push(variable.span());
                 break;
@@ -728,7 +740,7 @@ impl Parser<'_> {
                 }))
             }
             Kind::Field => ExprKind::Field(self.field_name(&item)),
-            Kind::Bool => ExprKind::Bool(item.bytes(self.input) == b"true"),
+            Kind::Bool => ExprKind::Bool(Truth::new(item.bytes(self.input) == b"true")),
             Kind::CharConstant | Kind::Complex | Kind::Number => {
                 match number_of(item.bytes(self.input), item.kind) {
                     Ok(number) => ExprKind::Number(Box::new(Number {

@@ -262,6 +262,18 @@ impl Constraint {
                 "constraint string is too long (max {MAX_CONSTRAINT} bytes)"
             ));
         }
+        if let Some(parts) = Parts::of_one(text) {
+            let one = Single::new(&parts)?;
+            let prerelease = !one.version.prerelease.is_empty();
+            let all = vec![one];
+            return Ok(Self {
+                groups: vec![Group { all, prerelease }],
+            });
+        }
+        Self::by_patterns(text)
+    }
+
+    fn by_patterns(text: &str) -> Result<Self, SemverError> {
         let Some(patterns) = patterns() else {
             return error("constraint parser error");
         };
@@ -313,41 +325,125 @@ fn single(patterns: &Patterns, text: &str) -> Result<Single, SemverError> {
         return error(format!("improper constraint: {}", quoted(text.as_bytes())));
     };
     let part = |at: usize| found.get(at).map_or("", |part| part.as_str());
-    let op = match part(1) {
-        "!=" => Op::NotEqual,
-        ">" => Op::Greater,
-        "<" => Op::Less,
-        ">=" | "=>" => Op::GreaterEqual,
-        "<=" | "=<" => Op::LessEqual,
-        "~" | "~>" => Op::Tilde,
-        "^" => Op::Caret,
-        _ => Op::TildeOrEqual,
-    };
-    let open = |part: &str| matches!(part, "" | "x" | "X" | "*");
-    let after = |at: usize| part(at).trim_start_matches('.');
-    let (major, minor, pre) = (part(3), part(4), part(6));
-    let (mut minor_dirty, mut patch_dirty, mut dirty) = (false, false, true);
-    let text = if open(major) {
-        format!("0.0.0{pre}")
-    } else if open(after(4)) {
-        minor_dirty = true;
-        format!("{major}.0.0{pre}")
-    } else if open(after(5)) {
-        patch_dirty = true;
-        format!("{major}{minor}.0{pre}")
-    } else {
-        dirty = false;
-        part(2).to_owned()
-    };
-    match Version::parse(&text) {
-        Ok(version) => Ok(Single {
+    Single::new(&Parts {
+        op: part(1),
+        version: part(2),
+        major: part(3),
+        minor: part(4),
+        patch: part(5),
+        prerelease: part(6),
+    })
+}
+
+/// What one constraint is made of.
+struct Parts<'t> {
+    op: &'t str,
+    version: &'t str,
+    major: &'t str,
+    /// With its dot.
+    minor: &'t str,
+    /// With its dot.
+    patch: &'t str,
+    /// With its dash.
+    prerelease: &'t str,
+}
+
+impl<'t> Parts<'t> {
+    /// The parts of a text that is one constraint of digits, as most are: no pattern need be made for it.
+    fn of_one(text: &'t str) -> Option<Self> {
+        let blank = |c: char| matches!(c, '\t' | '\n' | '\x0C' | '\r' | ' ');
+        let text = text.trim_matches(blank);
+        let (op, version) = cut(text, |byte| b"=!<>~^".contains(&byte));
+        if !matches!(
+            op,
+            "" | "=" | "!=" | ">" | "<" | ">=" | "=>" | "<=" | "=<" | "~" | "~>" | "^"
+        ) {
+            return None;
+        }
+        let version = version.trim_start_matches(blank);
+        let (major, rest) = cut(version, |byte| byte.is_ascii_digit());
+        let (minor, rest) = dotted(rest)?;
+        let (patch, prerelease) = dotted(rest)?;
+        let is_word = |word: &str| {
+            let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+            !word.is_empty() && word.bytes().all(is_letter)
+        };
+        let ends = match prerelease.strip_prefix('-') {
+            Some(words) => words.split('.').all(is_word),
+            None => prerelease.is_empty(),
+        };
+        (ends && !major.is_empty()).then_some(Self {
             op,
             version,
-            minor_dirty,
-            patch_dirty,
-            dirty,
-        }),
-        Err(_) => error("constraint parser error"),
+            major,
+            minor,
+            patch,
+            prerelease,
+        })
+    }
+}
+
+/// The bytes at the beginning of which something holds, and the rest.
+fn cut(text: &str, holds: impl Fn(u8) -> bool) -> (&str, &str) {
+    let end = text.bytes().position(|byte| !holds(byte));
+    text.split_at(end.unwrap_or(text.len()))
+}
+
+/// A dot with digits behind it or nothing, and the rest; a dot alone is neither.
+fn dotted(text: &str) -> Option<(&str, &str)> {
+    let Some(digits) = text.strip_prefix('.') else {
+        return Some(("", text));
+    };
+    let (digits, rest) = cut(digits, |byte| byte.is_ascii_digit());
+    if digits.is_empty() {
+        return None;
+    }
+    text.split_at_checked(text.len() - rest.len())
+}
+
+impl Single {
+    fn new(parts: &Parts<'_>) -> Result<Self, SemverError> {
+        let op = match parts.op {
+            "!=" => Op::NotEqual,
+            ">" => Op::Greater,
+            "<" => Op::Less,
+            ">=" | "=>" => Op::GreaterEqual,
+            "<=" | "=<" => Op::LessEqual,
+            "~" | "~>" => Op::Tilde,
+            "^" => Op::Caret,
+            _ => Op::TildeOrEqual,
+        };
+        let open = |part: &str| matches!(part, "" | "x" | "X" | "*");
+        let after = |part: &str| open(part.trim_start_matches('.'));
+        let Parts {
+            major,
+            minor,
+            prerelease: pre,
+            ..
+        } = parts;
+        let (mut minor_dirty, mut patch_dirty, mut dirty) = (false, false, true);
+        let text = if open(major) {
+            format!("0.0.0{pre}")
+        } else if after(minor) {
+            minor_dirty = true;
+            format!("{major}.0.0{pre}")
+        } else if after(parts.patch) {
+            patch_dirty = true;
+            format!("{major}{minor}.0{pre}")
+        } else {
+            dirty = false;
+            parts.version.to_owned()
+        };
+        match Version::parse(&text) {
+            Ok(version) => Ok(Self {
+                op,
+                version,
+                minor_dirty,
+                patch_dirty,
+                dirty,
+            }),
+            Err(_) => error("constraint parser error"),
+        }
     }
 }
 
@@ -483,6 +579,58 @@ mod tests {
             .filter(|version| constraint.check(&Version::parse(version).unwrap()))
             .collect();
         assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn one_constraint_reads_as_the_patterns_read_it() {
+        let ops = [
+            "", "=", "!=", ">", "<", ">=", "=>", "<=", "=<", "~", "~>", "^", "==", "><", "!",
+        ];
+        let versions = [
+            "1",
+            "1.2",
+            "1.2.3",
+            "01.2",
+            "1.02.3",
+            "1.2.",
+            "1..2",
+            ".1",
+            "1.2.3.4",
+            "1.2.3-0",
+            "1.2-0",
+            "1-0",
+            "1.2.3-a.b",
+            "1.2.3-a..b",
+            "1.2.3-",
+            "1.2.3-a_b",
+            "1.2.3+b",
+            "x",
+            "1.x",
+            "v1.2",
+            "1|2",
+            "99999999999999999999.0.0",
+            "1 2",
+            "1.2.3 - 2",
+            "1 || 2",
+            "",
+            "é",
+        ];
+        for op in ops {
+            for version in versions {
+                for text in [
+                    format!("{op}{version}"),
+                    format!(" {op} {version}\n"),
+                    format!("{op}\t{version},"),
+                ] {
+                    let shown = |found| format!("{found:?}");
+                    assert_eq!(
+                        shown(Constraint::parse(&text)),
+                        shown(Constraint::by_patterns(&text)),
+                        "{text:?}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod import;
 mod path;
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 use kzero_gotmpl::{Map, Str};
 
@@ -40,6 +41,8 @@ struct Node<'c> {
     /// The alias, if it has one.
     name: Cow<'c, str>,
     specs: Option<Vec<SpecId>>,
+    /// Its values as they were loaded, of which nothing but copies is given away.
+    loaded: OnceCell<Map>,
     /// Its values with those imported; none while they are those of the file.
     values: Option<Map>,
     children: Vec<Id>,
@@ -77,6 +80,7 @@ impl<'c> Tree<'c> {
             chart,
             name: Cow::Borrowed(&chart.metadata.name),
             specs,
+            loaded: OnceCell::new(),
             values: None,
             children: Vec::new(),
             parent,
@@ -147,13 +151,14 @@ impl<'c> Tree<'c> {
         &self.node(id).name
     }
 
-    /// A copy of its own values, with those imported. It shares nothing with anybody.
+    /// A copy of its own values, with those imported. It shares no table or list with anybody.
     pub(crate) fn values(&self, id: Id) -> Map {
         let node = self.node(id);
-        match &node.values {
-            Some(values) => copy_table(values),
-            None => convert::table(&node.chart.values),
-        }
+        let loaded = || {
+            node.loaded
+                .get_or_init(|| convert::table(&node.chart.values))
+        };
+        copy_table(node.values.as_ref().unwrap_or_else(loaded))
     }
 
     /// The charts in it that are switched on.

@@ -116,6 +116,21 @@ impl Entries {
         self.iter().map(|(_, value)| value)
     }
 
+    /// The same keys with other elements.
+    #[must_use]
+    pub fn map(&self, mut element: impl FnMut(&Value) -> Value) -> Self {
+        let mut entry = |(key, value): (&Str, &Value)| (key.clone(), element(value));
+        Self(match &self.0 {
+            Form::Few(entries) => Form::Few(
+                entries
+                    .iter()
+                    .map(|(key, value)| entry((key, value)))
+                    .collect(),
+            ),
+            Form::Many(entries) => Form::Many(entries.iter().map(entry).collect()),
+        })
+    }
+
     /// The elements alone, by their keys.
     #[must_use]
     pub fn into_values(self) -> Vec<Value> {
@@ -226,6 +241,7 @@ mod tests {
                 prop_assert_eq!(found, format!("{:?}", tree.get(&name)));
             }
             prop_assert_eq!(shown(entries.iter()), shown(tree.iter()));
+            prop_assert_eq!(shown(entries.map(Value::clone).iter()), shown(tree.iter()));
             let values = format!("{:?}", entries.into_values());
             prop_assert_eq!(values, format!("{:?}", tree.into_values().collect::<Vec<_>>()));
         }

@@ -3,7 +3,7 @@
 //! Duty: Helm's `CoalesceValues` and `MergeValues`, on tables that are shared as Go shares them: what one chart
 //! changes in a table that another one sees, the other one sees changed.
 
-use kzero_gotmpl::{Map, Str, Value};
+use kzero_gotmpl::{Elem, Map, Str, Value};
 
 use crate::convert::shown;
 use crate::tree::{Id, Tree};
@@ -44,11 +44,7 @@ pub(crate) fn coalesce(
 
 /// A copy that shares no table or list with its original.
 pub(crate) fn copy_table(table: &Map) -> Map {
-    table
-        .entries()
-        .iter()
-        .map(|(key, value)| (key.clone(), copy(value)))
-        .collect()
+    Map::typed(Elem::Any, table.entries().map(copy))
 }
 
 fn copy(value: &Value) -> Value {
@@ -173,11 +169,7 @@ impl Pass<'_> {
 }
 
 fn shallow(table: &Map) -> Map {
-    let entries = table.entries();
-    entries
-        .iter()
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect()
+    Map::typed(Elem::Any, table.entries().map(Value::clone))
 }
 
 fn tables(dst: &Map, src: &Map, prefix: &str, nulls: Nulls, warnings: &mut Vec<String>) {

@@ -486,8 +486,8 @@ impl<'a> Store<'a> {
 
     /// Says, before it happens, that a park of these objects comes near to what the ConfigMap can hold or goes beyond it.
     #[must_use]
-    pub fn bound(&self, memory: &Memory, keys: impl IntoIterator<Item = Key>) -> Option<String> {
-        let mut whole = memory.clone();
+    pub fn bound(&self, known: &Known, keys: impl IntoIterator<Item = Key>) -> Option<String> {
+        let mut whole = known.memory.clone();
         for key in keys {
             // What is not known yet is as long as it gets.
             let entry = Entry {
@@ -501,7 +501,7 @@ impl<'a> Store<'a> {
                 whole.insert(key, entry);
             }
         }
-        let bytes = DOCUMENT.len() + whole.text().len();
+        let bytes = data_bytes(&self.object(&known.map, &whole));
         (bytes > NEAR_BYTES).then(|| self.near(bytes, &whole))
     }
 

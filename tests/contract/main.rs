@@ -5,6 +5,7 @@
 mod chart;
 mod examples;
 mod faults;
+mod memory;
 mod night;
 mod release_cli;
 mod release_test;

@@ -644,3 +644,74 @@ fn shell_execution_remembers_too_and_says_when_it_cannot() {
         outcome.stderr
     );
 }
+
+#[test]
+fn requests_grow_with_the_number_of_objects_and_with_nothing_else() {
+    // S-D.13
+    let api = api();
+    // A status that changes in between would be a conflict, and requests more.
+    api.freeze(true);
+    let mut counts = Vec::new();
+    for number in [20, 60] {
+        let names: Vec<String> = (0..number).map(|n| format!("w{number}-{n}")).collect();
+        for name in &names {
+            api.apply(objects::deployment("a", name, 1));
+        }
+        let references: Vec<String> = names
+            .iter()
+            .map(|name| format!("deployment.a/{name}"))
+            .collect();
+        let references: Vec<&str> = references.iter().map(String::as_str).collect();
+        let place = place(&api, &both(&references));
+        let mut counted = |command| {
+            api.clear_requests();
+            place.run_with([command]).assert_code(0);
+            // The lock is renewed by the clock.
+            let requests = api.requests();
+            counts.push(
+                requests
+                    .iter()
+                    .filter(|request| !request.path.contains("/leases"))
+                    .count(),
+            );
+        };
+        counted("down");
+        counted("up");
+    }
+    assert_eq!(
+        (counts[2] - counts[0], counts[3] - counts[1]),
+        (80, 80),
+        "{counts:?}"
+    );
+}
+
+#[test]
+fn what_a_configmap_cannot_hold_goes_to_the_file_and_is_said_before() {
+    // S-11.2, S-11.10
+    let api = api();
+    api.apply(objects::deployment("a", "b", 3));
+    let filler = "x".repeat((1 << 20) - 100);
+    api.apply(objects::configmap(
+        "ops",
+        "kzero-night",
+        &[("filler", &filler)],
+    ));
+    let place = place(&api, &both(&["deployment.a/b"]));
+    let outcome = place.run_with(["down"]);
+    outcome.assert_code(0);
+    assert_eq!(
+        warned(&outcome, "it would have 1024 KiB, a ConfigMap holds 1024"),
+        1,
+        "{}",
+        outcome.stdout
+    );
+    assert_eq!(size(&api, &deployment("b")), 0);
+    place.run_with(["up"]).assert_code(0);
+    assert_eq!(size(&api, &deployment("b")), 3);
+
+    place
+        .run_with(["analyze"])
+        .assert_code(0)
+        .assert_stderr("1 objects take 1024 KiB of the 1024 KiB")
+        .assert_stderr("hint: split the profile");
+}

@@ -30,17 +30,17 @@ pub(super) async fn remembered(
     let store = Store::new(place, Ok(cluster.clone()), Box::new(tell));
     let budget = Budget::new("answer limit 30s", ANSWER);
     let memory = match store.read(&budget).await {
-        Ok(known) => known.memory().clone(),
+        Ok(known) => {
+            let parked = plans.down.steps.iter();
+            let keys = parked.filter_map(|step| step.action.subject().key());
+            notes.borrow_mut().extend(store.bound(&known, keys));
+            known.memory().clone()
+        }
         Err(error) => {
             notes.borrow_mut().push(error.text);
             Memory::default()
         }
     };
-    let parked = plans.down.steps.iter();
-    let keys = parked.filter_map(|step| step.action.subject().key());
-    if let Some(text) = store.bound(&memory, keys) {
-        notes.borrow_mut().push(text);
-    }
     if memory.is_empty() {
         let needs = |step: &Step| step.replicas.is_none() && step.action.subject().key().is_some();
         if plans.up.steps.iter().any(needs) {

@@ -246,6 +246,32 @@ fn documents_of_newer_forms_and_broken_ones_are_told_apart() {
     assert_eq!(Memory::parse(&whole).unwrap().len(), 1);
 }
 
+#[test]
+fn three_thousand_objects_fit_into_a_configmap() {
+    // S-11.2
+    let mut memory = Memory::default();
+    for number in 0..3_000 {
+        let entry = Entry {
+            at: Timestamp::from_millisecond(1_790_000_000_123).unwrap(),
+            by: "deployer@ci-runner-0001.internal".into(),
+            ..entry(
+                &"0".repeat(36),
+                Value::Size(10),
+                "20261201T020000.000Z-4194304",
+            )
+        };
+        memory.insert(key(&format!("a-service-of-our-shop-{number:04}")), entry);
+    }
+    let bytes = memory.text().len();
+    assert!(bytes < crate::state::store::NEAR_BYTES, "{bytes}");
+    let bound = crate::state::store::MOST_BYTES / (bytes / 3_000);
+    assert!(
+        (3_800..5_500).contains(&bound),
+        "{bound} objects of {} bytes",
+        bytes / 3_000
+    );
+}
+
 proptest! {
     #[test]
     fn what_is_written_is_read_again(

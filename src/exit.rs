@@ -16,6 +16,8 @@ pub enum Failure {
         /// The failed step for machines.
         failed_step: Option<String>,
     },
+    /// A run failed, and somebody who had to be told of it was not: exit 4 (S-9.2).
+    Undelivered(String),
     /// Another run has the lock of the profile; nothing was done: exit 5.
     Locked(String),
     /// A panic: a bug of kzero, exit 101 (S-9.4).
@@ -29,6 +31,7 @@ impl Failure {
             Self::Config(_) => 1,
             Self::Cluster(_) => 2,
             Self::Aborted { .. } => 3,
+            Self::Undelivered(_) => 4,
             Self::Locked(_) => 5,
             Self::Bug(_) => 101,
         }
@@ -45,6 +48,7 @@ impl Failure {
             Self::Config(text)
             | Self::Cluster(text)
             | Self::Aborted { text, .. }
+            | Self::Undelivered(text)
             | Self::Locked(text)
             | Self::Bug(text) => text,
         }
@@ -65,9 +69,10 @@ mod tests {
             Failure::Config(String::new()),
             Failure::Cluster(String::new()),
             aborted,
+            Failure::Undelivered(String::new()),
             Failure::Locked(String::new()),
             Failure::Bug(String::new()),
         ];
-        assert_eq!(all.map(|failure| failure.code()), [1, 2, 3, 5, 101]);
+        assert_eq!(all.map(|failure| failure.code()), [1, 2, 3, 4, 5, 101]);
     }
 }

@@ -7,6 +7,7 @@
 //! * [`checks`] – read-only questions to the cluster, answered as data;
 //! * [`pipeline`] – plans as data, and the loop that carries them out;
 //! * [`steps`] – the kinds of steps;
+//! * [`notify`], [`state`] – whom a run is told, what is kept between runs;
 //! * [`releases`] – where records and charts of releases are;
 //! * [`report`], [`script`] – the owners of the two output streams and of child processes;
 //! * [`event`], [`stop`], [`environment`], [`ambient`] – what happened, who asked to end it, what was given, what
@@ -18,6 +19,7 @@ pub mod cli;
 pub mod environment;
 pub mod event;
 pub mod exit;
+pub mod notify;
 pub mod pipeline;
 pub mod releases;
 pub mod report;

@@ -74,6 +74,7 @@ fn command_word(command: Option<&Command>) -> &'static str {
         Some(Command::Init(_)) => "init",
         Some(Command::Chart { .. }) => "chart",
         Some(Command::Release { .. }) => "release",
+        Some(Command::Notify { .. }) => "notify test",
         Some(Command::Version) => "version",
         Some(Command::Completion { .. }) => "completion",
         Some(Command::Schema) => "schema",

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::event::Level;
+use crate::notify::EventName;
 
 /// Park and wake Kubernetes environments by ordered pipelines.
 ///
@@ -108,6 +109,12 @@ pub(super) enum Command {
         /// What to do with it.
         #[command(subcommand)]
         command: super::release::ReleaseCommand,
+    },
+    /// Try the channels of notify.*.
+    Notify {
+        /// What to do.
+        #[command(subcommand)]
+        command: NotifyCommand,
     },
     /// Print version, commit, build date and branch.
     Version,
@@ -267,6 +274,53 @@ pub(super) struct ResetArgs {
     /// Go on with the last run, if it did not end well and was this command.
     #[arg(long)]
     resume: bool,
+}
+
+/// `notify`.
+#[derive(Debug, Clone, Subcommand)]
+pub(super) enum NotifyCommand {
+    /// Send an event to every enabled channel.
+    Test(NotifyTestArgs),
+}
+
+/// `notify test`.
+#[derive(Debug, Clone, Args)]
+pub(super) struct NotifyTestArgs {
+    /// Which event.
+    #[arg(long, value_name = "EVENT", default_value = "notify.test")]
+    pub(super) event: NotifyEvent,
+}
+
+/// `--event` of `notify test`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum NotifyEvent {
+    /// A message of its own.
+    #[value(name = "notify.test")]
+    Test,
+    /// As at the beginning of a run.
+    #[value(name = "pipeline.start")]
+    Start,
+    /// As at its end.
+    #[value(name = "pipeline.success")]
+    Success,
+    /// As after a failure.
+    #[value(name = "pipeline.error")]
+    Error,
+    /// As when the API watchdog ended it.
+    #[value(name = "pipeline.stalled")]
+    Stalled,
+}
+
+impl From<NotifyEvent> for EventName {
+    fn from(event: NotifyEvent) -> Self {
+        match event {
+            NotifyEvent::Test => Self::Test,
+            NotifyEvent::Start => Self::Start,
+            NotifyEvent::Success => Self::Success,
+            NotifyEvent::Error => Self::Error,
+            NotifyEvent::Stalled => Self::Stalled,
+        }
+    }
 }
 
 /// `resume`.

@@ -6,6 +6,7 @@ mod args;
 mod chart;
 mod init;
 mod needs;
+mod notify;
 mod release;
 mod remember;
 mod run;
@@ -157,6 +158,9 @@ fn execute(cli: Cli, mut environment: Environment, name: &str, output: Output) -
             &args::RunArgs::from(&arguments),
             &run::Asked::Resume(arguments.run),
         ),
+        Command::Notify {
+            command: args::NotifyCommand::Test(arguments),
+        } => notify::test(&App::new(cli.global, environment, output), &arguments),
         Command::Chart { files, command } => {
             files.apply(&mut environment);
             let global = with_helm_context(cli.global, &environment);

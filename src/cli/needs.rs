@@ -23,12 +23,6 @@ pub(super) fn unavailable(app: &App, profile: &Profile) -> Vec<String> {
             missing.push(format!("{what} is not available yet"));
         }
     };
-    let notify = &profile.notify;
-    add(notify.slack.enabled, "notify.slack");
-    add(notify.discord.enabled, "notify.discord");
-    add(notify.teams.enabled, "notify.teams");
-    add(notify.pagerduty.enabled, "notify.pagerduty");
-    add(notify.webhook.enabled, "notify.webhook");
     add(profile.infra_probe.enabled, "infra_probe");
     add(profile.run.verify, "run.verify");
     add(profile.run.log_dir.is_some(), "run.log_dir");

@@ -9,6 +9,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures::FutureExt;
+use futures::future::FusedFuture;
 use kzero_cluster::Budget;
 use kzero_profile::{Execution as Wanted, Profile, RunMode};
 
@@ -18,6 +20,7 @@ use super::final_error;
 use super::needs::{missing_programs, planned_execution, unavailable};
 use crate::event::{Bus, Level, Mode, Phase, StopPoint};
 use crate::exit::Failure;
+use crate::notify::{EventName, Message, Notifier, Subject};
 use crate::pipeline::{Doors, Engine, Plans, RunSettings, WatchOptions, watch};
 use crate::releases::Releases;
 use crate::report::{Kind, RunLines};
@@ -172,6 +175,7 @@ struct Session<'a> {
     plan_only: bool,
     place: &'a Place,
     server: String,
+    context: String,
     lock: Option<&'a RunLock<'a>>,
 }
 
@@ -215,6 +219,7 @@ async fn run_stages(
     let bus = Arc::new(Bus::new(Arc::clone(&run_id), mode, vec![lines]));
     let place = Place::new(&profile, &app.environment, resolved.target());
     let server = resolved.target().api_server.clone();
+    let context = resolved.target().context.clone();
     let cluster = ClusterDoor::new(resolved, Arc::clone(&bus));
     let (execution, plan_only) = decide_execution(&profile, &cluster, &bus, mode, stop).await;
     let scripts = Scripts::new(Arc::clone(&bus), app.output.masker());
@@ -262,6 +267,7 @@ async fn run_stages(
         plan_only,
         place: &place,
         server,
+        context,
         lock: lock.as_ref(),
     };
     let result = session.locked(asked, work).await;
@@ -419,6 +425,8 @@ impl Session<'_> {
             execution: self.execution,
             plan_only: self.plan_only,
         };
+        let notifier = self.notifier()?;
+        let begin = Instant::now();
         let nothing = BTreeMap::new();
         let memory = self.memory().await;
         let engine = Engine {
@@ -433,6 +441,8 @@ impl Session<'_> {
             finished: work.past.as_ref().map_or(&nothing, |past| &past.finished),
             lock: self.lock,
             memory: &memory,
+            notifier: notifier.as_ref(),
+            command: work.which.word(),
         };
         let live = self.mode == Mode::Live;
         let watchdog = &profile.run.api_watchdog;
@@ -442,20 +452,106 @@ impl Session<'_> {
                 .then_some((watchdog.interval, watchdog.fail_after)),
         };
         let (bus, cluster) = (&self.doors.bus, &self.doors.cluster);
-        let result = tokio::select! {
-            biased;
-            () = watch(&options, self.stop, cluster, bus) => Ok(()),
-            never = keep(self.lock) => match never {},
-            never = tell_broken(journal, bus) => match never {},
-            result = engine.run(work.which.phases(), work.which.word()) => result,
+        // It delays nothing: what it takes, it takes beside the steps.
+        let start = tell(notifier.as_ref(), EventName::Start, work.which, begin, bus);
+        let mut start = std::pin::pin!(start.fuse());
+        let result = {
+            let run = async {
+                tokio::select! {
+                    biased;
+                    () = watch(&options, self.stop, cluster, bus) => Ok(()),
+                    never = keep(self.lock) => match never {},
+                    never = tell_broken(journal, bus) => match never {},
+                    result = engine.run(work.which.phases()) => result,
+                }
+            };
+            let mut run = std::pin::pin!(run);
+            loop {
+                tokio::select! {
+                    biased;
+                    () = &mut start, if !start.is_terminated() => {}
+                    result = &mut run => break result,
+                }
+            }
         };
-        result.map_err(|failure| match failure.bug {
-            true => Failure::Bug(failure.text),
-            false => Failure::Aborted {
+        if result.is_ok() {
+            let end = tell(
+                notifier.as_ref(),
+                EventName::Success,
+                work.which,
+                begin,
+                bus,
+            );
+            let told = async {
+                // One that has ended would never end again.
+                if start.is_terminated() {
+                    end.await;
+                } else {
+                    tokio::join!(start, end);
+                }
+            };
+            tokio::select! {
+                () = told => {}
+                () = self.stop.stopped_at_once() => {}
+            }
+        }
+        result.map_err(|failure| match failure {
+            failure if failure.bug => Failure::Bug(failure.text),
+            failure if failure.undelivered => Failure::Undelivered(failure.text),
+            failure => Failure::Aborted {
                 text: failure.text,
                 failed_step: failure.failed_step,
             },
         })
+    }
+
+    /// Whom the run is told; nobody in dry-run.
+    fn notifier(&self) -> Result<Option<Notifier>, Failure> {
+        if self.mode == Mode::DryRun {
+            return Ok(None);
+        }
+        let subject = Subject {
+            context: Some(self.context.clone()),
+            run_id: Some(self.run_id.to_string()),
+            ..notify_subject(self.profile, self.app)
+        };
+        let masker = self.app.output.masker();
+        Notifier::new(self.profile, &self.app.environment, masker, subject).map_err(Failure::Config)
+    }
+}
+
+/// What messages about a profile have in common.
+pub(super) fn notify_subject(profile: &Profile, app: &App) -> Subject {
+    Subject {
+        client_id: profile.client_id.clone(),
+        cluster: profile.cluster.name.clone(),
+        environment: profile.cluster.environment.clone(),
+        user: app.environment.user.clone(),
+        started: jiff::Timestamp::now(),
+        ..Subject::default()
+    }
+}
+
+/// Tells that a run begins or has succeeded; what goes wrong is a line (S-7.11).
+async fn tell(
+    notifier: Option<&Notifier>,
+    event: EventName,
+    which: Which,
+    begin: Instant,
+    bus: &Bus,
+) {
+    let Some(notifier) = notifier else { return };
+    let message = Message {
+        event,
+        command: which.word().to_owned(),
+        mode: "live",
+        duration: (event == EventName::Success).then(|| begin.elapsed()),
+        failed_step: None,
+        error: None,
+    };
+    if let Err(error) = notifier.send(&message, &Budget::unlimited()).await {
+        let text = format!("notify dispatch failed ({}): {error}", event.word());
+        bus.note(Level::Error, text);
     }
 }
 
@@ -588,6 +684,8 @@ fn check_available(
     mode: Mode,
 ) -> Result<(), Failure> {
     let mut missing = unavailable(app, profile);
+    let problems = profile.notify.problems();
+    missing.extend(problems.iter().map(ToString::to_string));
     for phase in phases {
         let steps = plans.phase(*phase).steps.iter();
         missing.extend(steps.filter_map(|step| step.action.unavailable(execution)));

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use super::plan::{Hook, Plan, Plans, Step};
 use super::retry::{pause, random};
 use crate::event::{Bus, EventKind, Level, Mode, Phase, StopPoint};
+use crate::notify::{EventName, Message, Notifier};
 use crate::script::{
     ChildEnv, HookVariables, Interrupt, Program, ScriptError, Scripts, StepVariables,
 };
@@ -71,6 +72,8 @@ pub struct Failure {
     stopped: bool,
     /// Whether it was a panic.
     pub bug: bool,
+    /// Whether somebody who had to be told of it was not (S-8.12).
+    pub undelivered: bool,
 }
 
 /// Carries plans out.
@@ -97,6 +100,10 @@ pub struct Engine<'a> {
     pub lock: Option<&'a RunLock<'a>>,
     /// What parked objects were before.
     pub memory: &'a Keeper<'a>,
+    /// Whom a failure is told; none in dry-run.
+    pub notifier: Option<&'a Notifier>,
+    /// `down`, `up` or `reset`.
+    pub command: &'static str,
 }
 
 impl Engine<'_> {
@@ -113,7 +120,8 @@ impl Engine<'_> {
     /// # Errors
     ///
     /// The failure that ended the run, `on-error`'s own appended.
-    pub async fn run(&self, phases: &[Phase], command: &'static str) -> Result<(), Failure> {
+    pub async fn run(&self, phases: &[Phase]) -> Result<(), Failure> {
+        let command = self.command;
         self.bus().emit(EventKind::RunStarted { command });
         let begin = Instant::now();
         // S-D.1: a bug must not keep `on-error` from running. Nothing that was half changed is
@@ -124,10 +132,11 @@ impl Engine<'_> {
                 self.forget(phases).await;
                 Ok(())
             }
-            Ok(Err(failure)) => Err(self.clean_up(failure).await),
+            Ok(Err(failure)) => Err(self.clean_up(failure, begin).await),
             Err(panic) => {
                 let phase = phases.last().copied().unwrap_or(Phase::Down);
-                Err(self.clean_up(self.bug(phase, panic.as_ref())).await)
+                let bug = self.bug(phase, panic.as_ref());
+                Err(self.clean_up(bug, begin).await)
             }
         };
         self.bus().emit(EventKind::RunFinished {
@@ -231,6 +240,7 @@ impl Engine<'_> {
             subject: None,
             stopped: false,
             bug: false,
+            undelivered: false,
         }
     }
 
@@ -625,8 +635,8 @@ impl Engine<'_> {
             })
     }
 
-    /// Cause report and `on-error`, under a budget of their own (S-3.24, S-3.25).
-    async fn clean_up(&self, mut failure: Failure) -> Failure {
+    /// Cause report, notification and `on-error`, under a budget of their own (S-3.24, S-3.25).
+    async fn clean_up(&self, mut failure: Failure, begin: Instant) -> Failure {
         if let Some(reason) = self.stop.reason() {
             // The reason is the error's cause even where a step noticed it only by its effect.
             if !failure.stopped {
@@ -638,7 +648,12 @@ impl Engine<'_> {
         let length = self.run.cleanup_timeout;
         let label = format!("run.cleanup_timeout {}", duration::format(length));
         let budget = Budget::new(label, length);
-        self.cause_report(&failure, &budget).await;
+        let cause = self.cause_report(&failure, &budget).await;
+        let told = self.notify(&failure, cause, begin, &budget).await;
+        if let Err(text) = told {
+            failure.undelivered = true;
+            failure.text = format!("{}\n{text}", failure.text);
+        }
         if let Some(hook) = &self.plans.on_error {
             let variables = HookVariables {
                 name: hook.name,
@@ -662,31 +677,75 @@ impl Engine<'_> {
         failure
     }
 
+    /// Tells those elsewhere; it may take half of the clean-up's time. What goes wrong is a line, and an error where it has to arrive.
+    async fn notify(
+        &self,
+        failure: &Failure,
+        cause: Option<String>,
+        begin: Instant,
+        budget: &Budget,
+    ) -> Result<(), String> {
+        let Some(notifier) = self.notifier else {
+            return Ok(());
+        };
+        let event = match self.stop.reason() {
+            Some(StopReason::Watchdog(_)) => EventName::Stalled,
+            _ => EventName::Error,
+        };
+        let error = match cause {
+            Some(cause) => format!("{}\n{cause}", failure.text),
+            None => failure.text.clone(),
+        };
+        let message = Message {
+            event,
+            command: self.command.to_owned(),
+            mode: "live",
+            duration: Some(begin.elapsed()),
+            failed_step: failure.failed_step.clone(),
+            error: Some(self.doors.scripts.mask(&error)),
+        };
+        let half = budget.child("half of run.cleanup_timeout", self.run.cleanup_timeout / 2);
+        let sent = tokio::select! {
+            sent = notifier.send(&message, &half) => sent,
+            () = self.stop.stopped_at_once() => Err("notify: interrupted by a second signal".to_owned()),
+        };
+        let Err(error) = sent else { return Ok(()) };
+        self.bus().note(
+            Level::Error,
+            format!("notify dispatch failed ({}): {error}", event.word()),
+        );
+        if notifier.is_required() {
+            return Err(format!(
+                "notify delivery required ({}): {error}",
+                event.word()
+            ));
+        }
+        Ok(())
+    }
+
     fn tell_later_stops(&self) {
         for reason in self.stop.take_later() {
             self.bus().note(Level::Warn, format!("also: {reason}"));
         }
     }
 
-    /// What the cluster knows about the object of the failed step (S-11.31).
-    async fn cause_report(&self, failure: &Failure, budget: &Budget) {
-        let Some((subject, name)) = &failure.subject else {
-            return;
-        };
+    /// What the cluster knows about the object of the failed step (S-11.31), and the first line of it.
+    async fn cause_report(&self, failure: &Failure, budget: &Budget) -> Option<String> {
+        let (subject, name) = failure.subject.as_ref()?;
         // After a signal nobody waits for reasons, and an API that is away tells none.
         let asked = !matches!(
             self.stop.reason(),
             Some(StopReason::Signal(_) | StopReason::Watchdog(_) | StopReason::LostLock(_))
         );
         if self.dry() || !asked {
-            return;
+            return None;
         }
         let subject = match subject.clone() {
             Subject::Workload(workload) => CauseSubject::Workload(workload),
             Subject::Job(namespace, name) => CauseSubject::Job { namespace, name },
             Subject::Claim(namespace, name) => CauseSubject::Claim { namespace, name },
             Subject::Container(namespace, name, _) => CauseSubject::Pod { namespace, name },
-            Subject::CronJob(..) | Subject::Release(..) | Subject::Nothing => return,
+            Subject::CronJob(..) | Subject::Release(..) | Subject::Nothing => return None,
         };
         let budget = budget.child("cause report 5s", CAUSE_BUDGET);
         let gather = async {
@@ -695,11 +754,9 @@ impl Engine<'_> {
         };
         let gathered = tokio::select! {
             gathered = budget.run(gather) => gathered.ok().flatten().unwrap_or_default(),
-            () = self.stop.stopped_at_once() => return,
+            () = self.stop.stopped_at_once() => return None,
         };
-        if gathered.is_empty() {
-            return;
-        }
+        let first = gathered.first().cloned()?;
         self.bus().emit(EventKind::Cause {
             text: format!("cause of {name}:"),
         });
@@ -708,6 +765,7 @@ impl Engine<'_> {
                 text: format!("  {text}"),
             });
         }
+        Some(first)
     }
 }
 
@@ -838,14 +896,14 @@ mod tests {
             finished: &BTreeMap::new(),
             lock: None,
             memory: &Keeper::off(&doors.bus),
+            notifier: None,
+            command: "down",
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .unwrap();
-        let failure = runtime
-            .block_on(engine.run(&[Phase::Down], "down"))
-            .unwrap_err();
+        let failure = runtime.block_on(engine.run(&[Phase::Down])).unwrap_err();
         assert!(failure.bug);
         assert_eq!(failure.failed_step.as_deref(), Some("down[0]"));
         assert!(

@@ -145,8 +145,9 @@ impl Output {
         let Some(options) = &context.options else {
             return;
         };
-        // S-7.3: the level never hides the final error.
-        if record.level < options.level && record.kind != Kind::Error {
+        // S-7.3: the level never hides a result or the final error.
+        let is_result = matches!(record.kind, Kind::Notify | Kind::Error);
+        if record.level < options.level && !is_result {
             return;
         }
         if options.document && record.stream == Stream::Stdout {

@@ -27,6 +27,8 @@ pub enum Kind {
     Cause,
     /// Something that happens to a release.
     Release,
+    /// The result of `notify test`.
+    Notify,
     /// The final error.
     Error,
 }
@@ -45,6 +47,7 @@ impl Kind {
             Self::Warning => "warning",
             Self::Cause => "cause",
             Self::Release => "release",
+            Self::Notify => "notify",
             Self::Error => "error",
         }
     }

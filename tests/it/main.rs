@@ -9,6 +9,7 @@ mod hooks;
 mod lock;
 mod masking;
 mod memory;
+mod notify;
 mod pipeline;
 mod profile;
 mod regression;

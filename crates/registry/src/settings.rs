@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use reqwest::{ClientBuilder, NoProxy, Proxy};
+
 /// The files and proxies that finding charts goes by. All paths are absolute, if the directory is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
@@ -46,6 +48,45 @@ impl std::fmt::Debug for Proxies {
     }
 }
 
+impl Proxies {
+    /// Reads the variables. `env` gives a variable as it is.
+    #[must_use]
+    pub fn from_env(env: impl Fn(&str) -> Option<OsString>) -> Self {
+        let filled = |name: &str| env(name).filter(|value| !value.is_empty());
+        let text = |capital: &str, small: &str| {
+            let value = filled(capital).or_else(|| filled(small))?;
+            value.into_string().ok()
+        };
+        Self {
+            http: text("HTTP_PROXY", "http_proxy"),
+            https: text("HTTPS_PROXY", "https_proxy"),
+            none_for: text("NO_PROXY", "no_proxy"),
+        }
+    }
+
+    /// Lets a client go through them, and through no others.
+    ///
+    /// # Errors
+    ///
+    /// An address that is none.
+    pub fn apply(&self, builder: ClientBuilder) -> Result<ClientBuilder, String> {
+        // The environment is told, not looked at.
+        let mut builder = builder.no_proxy();
+        // Go never goes through a proxy to this machine itself.
+        let direct = format!(
+            "localhost,127.0.0.0/8,::1,{}",
+            self.none_for.as_deref().unwrap_or_default()
+        );
+        let http = self.http.as_deref().map(Proxy::http);
+        let https = self.https.as_deref().map(Proxy::https);
+        for proxy in [http, https].into_iter().flatten() {
+            let proxy = proxy.map_err(|_| "the address of the proxy is not valid".to_owned())?;
+            builder = builder.proxy(proxy.no_proxy(NoProxy::from_string(&direct)));
+        }
+        Ok(builder)
+    }
+}
+
 impl Settings {
     /// Reads Helm's variables, with the defaults that Helm has on Linux. `env` gives a variable as it is.
     #[must_use]
@@ -71,10 +112,6 @@ impl Settings {
         let kzero_cache = filled("XDG_CACHE_HOME")
             .map(PathBuf::from)
             .or_else(|| home.as_ref().map(|home| home.join(".cache")));
-        let text = |capital: &str, small: &str| {
-            let value = filled(capital).or_else(|| filled(small))?;
-            value.into_string().ok()
-        };
         Self {
             repository_config: absolute(own(
                 "HELM_REPOSITORY_CONFIG",
@@ -89,11 +126,7 @@ impl Settings {
             content_cache: kzero_cache.map(|folder| absolute(folder.join("kzero/charts"))),
             program_path: filled("PATH"),
             directory: directory.to_owned(),
-            proxies: Proxies {
-                http: text("HTTP_PROXY", "http_proxy"),
-                https: text("HTTPS_PROXY", "https_proxy"),
-                none_for: text("NO_PROXY", "no_proxy"),
-            },
+            proxies: Proxies::from_env(&env),
         }
     }
 }

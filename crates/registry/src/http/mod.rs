@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER};
-use reqwest::{Method, NoProxy, Proxy, StatusCode, Url};
+use reqwest::{Method, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::error::{Error, ErrorKind};
@@ -103,27 +103,14 @@ impl Http {
     ///
     /// Files that cannot be read or hold no certificates.
     pub(crate) fn new(proxies: &Proxies, tls: &TlsOptions) -> Result<Self, Error> {
-        let mut builder = reqwest::Client::builder()
+        let builder = reqwest::Client::builder()
             .user_agent(concat!("kzero/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(CONNECT)
             .read_timeout(SILENCE)
             .timeout(WHOLE)
             .redirect(reqwest::redirect::Policy::limited(REDIRECTS))
-            .referer(false)
-            // The environment is told, not looked at.
-            .no_proxy();
-        // Go never goes through a proxy to this machine itself.
-        let direct = format!(
-            "localhost,127.0.0.0/8,::1,{}",
-            proxies.none_for.as_deref().unwrap_or_default()
-        );
-        let wrong = |_| Error::local("the address of the proxy is not valid");
-        let http = proxies.http.as_deref().map(Proxy::http);
-        let https = proxies.https.as_deref().map(Proxy::https);
-        for proxy in [http, https].into_iter().flatten() {
-            let proxy = proxy.map_err(wrong)?;
-            builder = builder.proxy(proxy.no_proxy(NoProxy::from_string(&direct)));
-        }
+            .referer(false);
+        let builder = proxies.apply(builder).map_err(Error::local)?;
         let client = tls.apply(builder)?.build();
         let client = client.map_err(|error| {
             Error::local(format!(

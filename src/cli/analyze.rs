@@ -11,7 +11,7 @@ use kzero_profile::{Execution as Wanted, Profile, RunMode, duration};
 use kzero_release::secrecy::Mask;
 use serde_json::{Value, json};
 
-use self::memory::{recalled, remembered};
+use self::memory::{elsewhere, recalled, remembered};
 use super::app::{App, runtime, target_block};
 use super::args::{AnalyzeArgs, Document};
 use super::final_error;
@@ -205,9 +205,10 @@ fn ask(
             return Asked::Silent(error.to_string());
         }
         let place = Place::new(profile, &app.environment, resolved.target());
-        let (memory, notes) = remembered(&place, &cluster, plans).await;
+        let (memory, mut notes) = remembered(&place, &cluster, plans).await;
         match inspect(&cluster, plans, &memory, &Budget::unlimited()).await {
             Ok(report) => {
+                notes.extend(elsewhere(&place, &cluster, &memory, &report).await);
                 let forecasts = match execution {
                     Execution::Native => forecasts(&cluster, &releases, plans).await,
                     Execution::Shell => Vec::new(),

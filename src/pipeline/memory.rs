@@ -3,28 +3,51 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use kzero_cluster::{Budget, WorkloadRef};
+use kzero_cluster::{Budget, ClusterError, WorkloadRef};
 
 use super::plan::Plan;
-use super::run::Engine;
+use super::run::{Engine, Failure};
 use crate::event::{Level, Phase};
 use crate::state::memory::{Key, Live};
-use crate::steps::{StepError, Subject};
+use crate::state::store::StoreError;
+use crate::steps::Subject;
 
 /// How long forgetting may take at the end of a run.
 const FORGETTING: Duration = Duration::from_secs(30);
 
+/// Why sizes were not recorded.
+enum Unrecorded {
+    Cluster(String),
+    Store(StoreError),
+}
+
+impl From<ClusterError> for Unrecorded {
+    fn from(error: ClusterError) -> Self {
+        Self::Cluster(error.to_string())
+    }
+}
+
+impl From<StoreError> for Unrecorded {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
 impl Engine<'_> {
-    /// Records what the objects of a `down` are, with lists and in one write (S-D.13). What cannot be read or written here is so
-    /// by its own step, which then says why.
+    /// Records what the objects of a `down` are, with lists and in one write (S-D.13). What passes, or cannot be read of
+    /// an object, is left to its own step, which then says why.
+    ///
+    /// # Errors
+    ///
+    /// Memory cannot be used or written at all: nothing of the phase begins.
     ///
     /// # Cancel safety
     ///
     /// Not cancel-safe: if dropped, the write may or may not have been done. It may be repeated.
-    pub(super) async fn remember(&self, plan: &Plan) {
+    pub(super) async fn remember(&self, plan: &Plan) -> Result<(), Failure> {
         let begins = plan.phase == Phase::Down && !self.dry() && self.memory.is_on();
         if !begins || self.check_stop().is_err() {
-            return;
+            return Ok(());
         }
         let mut workloads: Vec<WorkloadRef> = Vec::new();
         let mut cron_jobs: Vec<(String, String)> = Vec::new();
@@ -37,7 +60,7 @@ impl Engine<'_> {
             }
         }
         if workloads.is_empty() && cron_jobs.is_empty() || self.check_lock().await.is_err() {
-            return;
+            return Ok(());
         }
         let budget = self.operation_budget(None);
         let work = async {
@@ -54,11 +77,20 @@ impl Engine<'_> {
                 }));
             }
             self.memory.park_all(&found, &budget).await?;
-            Ok::<_, StepError>(())
+            Ok::<_, Unrecorded>(())
         };
-        if let Ok(Err(error)) = self.stop.race_call(work).await {
-            let text = format!("sizes are recorded by each step for itself ({error})");
-            self.bus().note(Level::Debug, text);
+        match self.stop.race_call(work).await {
+            // Steps that are no parks would begin before the first one that cannot be recorded.
+            Ok(Err(Unrecorded::Store(error))) if !error.transient => {
+                Err(Self::failure(plan.phase, error.text))
+            }
+            Ok(Err(Unrecorded::Store(StoreError { text, .. }) | Unrecorded::Cluster(text))) => {
+                let text = format!("sizes are recorded by each step for itself ({text})");
+                self.bus().note(Level::Debug, text);
+                Ok(())
+            }
+            // Whoever begins the next step tells a stop.
+            Ok(Ok(())) | Err(_) => Ok(()),
         }
     }
 

@@ -232,7 +232,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    fn failure(phase: Phase, text: String) -> Failure {
+    pub(super) fn failure(phase: Phase, text: String) -> Failure {
         Failure {
             text,
             failed_step: None,
@@ -357,7 +357,7 @@ impl Engine<'_> {
         if let Some(hook) = &plan.pre {
             self.phase_hook(plan.phase, hook).await?;
         }
-        self.remember(plan).await;
+        self.remember(plan).await?;
         for step in &plan.steps {
             self.step(step).await?;
         }

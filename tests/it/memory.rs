@@ -221,6 +221,7 @@ fn w13_rights_to_scale_and_to_one_configmap_are_enough() {
     place.run_with(["down"]).assert_code(0);
     assert_eq!(remembered(&api), [("b".to_owned(), json!(2))]);
     place.run_with(["up"]).assert_code(0);
+    assert!(!place.path("begun").exists(), "nothing began");
     assert_eq!(size(&api, &deployment("b")), 2);
     assert!(api.get(MAP).is_none());
 }
@@ -232,7 +233,10 @@ fn a_size_that_can_be_recorded_nowhere_is_not_changed() {
     api.apply(objects::deployment("a", "b", 2));
     api.apply(objects::cronjob("a", "n"));
     api.deny("create", "configmaps");
-    let place = place(&api, &both(&["deployment.a/b"])).file("taken", "a file");
+    let first = "  down:\n    - custom: ./first.sh\n    - deployment.a/b\n";
+    let place = place(&api, &profile(first))
+        .file("taken", "a file")
+        .script("first.sh", "echo begun >begun\n");
     let folder = place.path("taken");
     let place = place.env("KZERO_STATE_DIR", folder);
     let outcome = place.run_with(["down"]);

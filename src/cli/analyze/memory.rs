@@ -41,17 +41,25 @@ pub(super) async fn remembered(
             Memory::default()
         }
     };
-    if memory.is_empty() {
-        let needs = |step: &Step| step.replicas.is_none() && step.action.subject().key().is_some();
-        if plans.up.steps.iter().any(needs) {
-            let others = store.others(&budget).await;
-            if !others.is_empty() {
-                notes.borrow_mut().push(store.told_others(&others));
-            }
-        }
-    }
     drop(store);
     (memory, notes.into_inner())
+}
+
+/// Where else sizes are remembered, when nothing is remembered here and a step of `up` would need it.
+pub(super) async fn elsewhere(
+    place: &Place,
+    cluster: &Cluster,
+    memory: &Memory,
+    report: &LiveReport,
+) -> Option<String> {
+    let mut sources = report.rows.iter().map(|row| row.source);
+    if !memory.is_empty() || !sources.any(|source| source == Some(SizeSource::Default)) {
+        return None;
+    }
+    let store = Store::new(place, Ok(cluster.clone()), Box::new(|_, _| {}));
+    let budget = Budget::new("answer limit 30s", ANSWER);
+    let others = store.others(&budget).await;
+    (!others.is_empty()).then(|| store.told_others(&others))
 }
 
 /// What memory says of a step: a size, or a flag.

@@ -116,6 +116,18 @@ pub fn host_name() -> String {
         .into_owned()
 }
 
+/// What tells this machine, this start of it and these numbers of processes from all others: names of machines need not be unique, and containers count
+/// their processes anew. Empty where the system does not say.
+#[must_use]
+pub fn machine() -> String {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    let space = std::fs::read_link("/proc/self/ns/pid");
+    match (boot, space) {
+        (Ok(boot), Ok(space)) => format!("{} {}", boot.trim(), space.display()),
+        _ => String::new(),
+    }
+}
+
 /// Whether a process of this machine is a kzero that runs.
 #[must_use]
 pub fn is_running(pid: u32) -> bool {

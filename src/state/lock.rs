@@ -19,7 +19,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::place::{self, Place};
-use crate::environment::is_running;
+use crate::environment::{is_running, machine};
 use crate::event::{Bus, Level};
 use crate::stop::{Stop, StopReason};
 
@@ -41,6 +41,8 @@ const STILL: Duration = Duration::from_secs(30);
 
 /// What a holder does, as annotation and in the file.
 const COMMAND: &str = "kzero/command";
+/// On which machine, so that a process of another one that has the same name is not looked for on this one.
+const MACHINE: &str = "kzero/machine";
 /// Since when.
 const STARTED: &str = "kzero/started-at";
 
@@ -68,13 +70,17 @@ impl Holder {
         self.by.rsplit_once('@').map_or(&self.by, |(_, host)| host)
     }
 
-    /// Whether the process of an identity lives: known for those of this host.
-    fn is_alive(&self, identity: &str) -> Option<bool> {
-        let (by, rest) = identity.split_once('/')?;
+    /// Whether the process that holds a Lease lives: known for those of this machine.
+    fn is_alive(&self, holding: &Holding) -> Option<bool> {
+        let (by, rest) = holding.identity.split_once('/')?;
         let (pid, _) = rest.split_once('/')?;
         let host = by.rsplit_once('@').map_or(by, |(_, host)| host);
+        let machine = machine();
+        let here = !machine.is_empty()
+            && holding.annotations.get(MACHINE) == Some(&machine)
+            && host == self.host();
         let pid = pid.parse().ok()?;
-        (host == self.host()).then(|| is_running(pid))
+        here.then(|| is_running(pid))
     }
 }
 
@@ -222,10 +228,11 @@ impl<'a> RunLock<'a> {
             annotations: BTreeMap::from([
                 (COMMAND.to_owned(), self.holder.command.clone()),
                 (STARTED.to_owned(), self.started.to_string()),
+                (MACHINE.to_owned(), machine()),
             ]),
         };
         let budget = Budget::new("run lock 10s", ANSWER);
-        let is_alive = |identity: &str| self.holder.is_alive(identity);
+        let is_alive = |holding: &Holding| self.holder.is_alive(holding);
         Lease::attempt(cluster, &claim, &is_alive, &budget).await
     }
 

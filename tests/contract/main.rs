@@ -7,6 +7,7 @@ mod examples;
 mod faults;
 mod memory;
 mod night;
+mod operators;
 mod release_cli;
 mod release_test;
 mod releases;

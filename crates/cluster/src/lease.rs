@@ -36,8 +36,8 @@ pub struct Claim {
     pub annotations: BTreeMap<String, String>,
 }
 
-/// Whether a holder, by its identity, still lives, as far as that can be known.
-pub type IsAlive<'a> = dyn Fn(&str) -> Option<bool> + 'a;
+/// Whether a holder still lives, as far as that can be known.
+pub type IsAlive<'a> = dyn Fn(&Holding) -> Option<bool> + 'a;
 
 /// A Lease as somebody holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -326,9 +326,7 @@ impl Lease {
 
 /// Whether a holder is to be left alone.
 fn is_guarded(holding: &Holding, is_alive: &IsAlive<'_>) -> bool {
-    !holding.identity.is_empty()
-        && !holding.left.is_zero()
-        && is_alive(&holding.identity) != Some(false)
+    !holding.identity.is_empty() && !holding.left.is_zero() && is_alive(holding) != Some(false)
 }
 
 /// The Lease as it is written now, over the one that was read.

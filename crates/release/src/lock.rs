@@ -7,7 +7,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use kzero_cluster::{Attempt, Budget, Claim, Cluster, ClusterError, ErrorClass, Lease, NotRenewed};
+use kzero_cluster::{
+    Attempt, Budget, Claim, Cluster, ClusterError, ErrorClass, Holding, Lease, NotRenewed,
+};
 
 use crate::revision::Holder;
 
@@ -84,7 +86,7 @@ impl Lock {
             term: TERM,
             annotations: BTreeMap::new(),
         };
-        let is_alive = |identity: &str| parsed(identity).and_then(|holder| is_alive(&holder));
+        let is_alive = |held: &Holding| parsed(&held.identity).and_then(|holder| is_alive(&holder));
         loop {
             let held = match Lease::attempt(cluster, &claim, &is_alive, budget).await {
                 Ok(Attempt::Taken(lease)) => return Ok(Self { lease: Some(lease) }),
@@ -120,7 +122,7 @@ impl Lock {
         is_alive: &IsAlive<'_>,
         budget: &Budget,
     ) {
-        let is_alive = |identity: &str| parsed(identity).and_then(|holder| is_alive(&holder));
+        let is_alive = |held: &Holding| parsed(&held.identity).and_then(|holder| is_alive(&holder));
         Lease::clear(cluster, namespace, &lease_name(release), &is_alive, budget).await;
     }
 

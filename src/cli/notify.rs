@@ -1,7 +1,7 @@
 //! `kzero notify test`: whether messages arrive (S-6.35, S-6.36).
 
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kzero_cluster::Budget;
 
@@ -16,11 +16,17 @@ use crate::report::{Kind, Record};
 
 /// Sends one event to all enabled channels.
 pub(super) fn test(app: &App, arguments: &NotifyTestArgs) -> ExitCode {
+    let begin = Instant::now();
     let result = runtime().and_then(|runtime| {
         let result = runtime.block_on(send(app, arguments.event.into()));
         runtime.shutdown_background();
         result
     });
+    app.output.write(&crate::report::summary(
+        "notify test",
+        begin.elapsed(),
+        result.is_ok(),
+    ));
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

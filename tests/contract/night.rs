@@ -137,14 +137,14 @@ enum After {
     Again,
 }
 
-/// Kills a run and goes on; `false` if the run ended before.
+/// Kills a run and goes on. Whether it died, and whether it had forgotten by then what it woke.
 fn dies(
     plane: &ControlPlane,
     space: &Namespace<'_>,
     command: &str,
     death: Death,
     after: After,
-) -> bool {
+) -> (bool, bool) {
     let next = match after {
         After::Resume => "resume",
         After::Again => command,
@@ -164,10 +164,11 @@ fn dies(
             }
             drop(running.wait());
             proxy.clear();
+            let forgotten = died && !remembers(plane, space);
             if died {
                 goes_on(|word| place.run_with([word]), next, command);
             }
-            died
+            (died, forgotten)
         }
         Death::Byte(bytes) => {
             let limited = Kzero::new("/usr/bin/prlimit")
@@ -177,12 +178,13 @@ fn dies(
             let limited = furnished(limited.kubeconfig(path), space);
             let outcome = limited.run_with([command]);
             assert!(outcome.signal.is_some(), "{bytes} bytes: {outcome:?}");
+            let forgotten = !remembers(plane, space);
             let again = kzero(plane, space)
                 .env("KZERO_STATE_DIR", limited.path(".local/state/kzero"))
                 .arg("-C")
                 .arg(limited.dir());
             goes_on(|word| again.run_with([word]), next, command);
-            true
+            (true, forgotten)
         }
     }
 }
@@ -191,7 +193,7 @@ fn dies(
 fn goes_on(run: impl Fn(&str) -> Outcome, next: &str, command: &str) {
     let outcome = run(next);
     outcome.assert_code(0);
-    if outcome.stdout.contains("nothing to resume") {
+    if outcome.stdout.contains("nothing to resume: no run") {
         run(command).assert_code(0);
     }
 }
@@ -248,12 +250,17 @@ fn night(plane: &ControlPlane, calm: &Calm, command: &str, death: Death, after: 
     if command == "up" {
         kzero_at(plane, &space).run_with(["down"]).assert_code(0);
     }
-    let died = dies(plane, &space, command, death, after);
+    let (died, forgotten) = dies(plane, &space, command, death, after);
+    let mut woken = calm.woken.clone();
+    if command == "up" && forgotten && matches!(after, After::Again) {
+        // All was done: this was a second `up`, to which a size of 0 without memory is a parked one (S-D.12).
+        woken["sizes"][2][1] = json!(1);
+    }
     if command == "down" {
         assert_eq!(state(plane, &space), calm.parked, "{death:?} {after:?}");
         kzero_at(plane, &space).run_with(["up"]).assert_code(0);
     }
-    assert_eq!(state(plane, &space), calm.woken, "{death:?} {after:?}");
+    assert_eq!(state(plane, &space), woken, "{death:?} {after:?}");
     assert!(!remembers(plane, &space), "{death:?} {after:?}");
     died
 }

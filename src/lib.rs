@@ -14,6 +14,7 @@
 //!   templates may learn of the world.
 
 pub mod ambient;
+pub mod bounded;
 pub mod checks;
 pub mod cli;
 pub mod environment;

@@ -15,6 +15,7 @@ use kzero_release::revision::{Holder, Revision};
 use kzero_release::storage::{Driver, SqlSettings, Storage};
 use tokio::sync::OnceCell;
 
+use crate::bounded::open_regular;
 use crate::environment::{Environment, host_name, is_running};
 
 /// How long a schema that another refers to may take; Helm gives it as much.
@@ -208,7 +209,7 @@ async fn fill(memory: &Storage, files: &[PathBuf], budget: &Budget) -> Result<()
                 "HELM_MEMORY_DRIVER_DATA: {shown}: {why}\nhint: each file is a YAML list of releases in the form of `helm status -o yaml`"
             )
         };
-        let bytes = read_bounded(file, &shown, MAX_VALUES).map_err(failed)?;
+        let bytes = open_regular(file, &shown, MAX_VALUES).map_err(failed)?;
         let text = String::from_utf8(bytes).map_err(|error| failed(error.to_string()))?;
         let listed =
             kzero_chart::yaml::decode_object(&text).map_err(|error| failed(error.to_string()))?;
@@ -272,7 +273,7 @@ impl Fetch for Schemas {
     fn fetch(&self, url: &str) -> Result<Vec<u8>, String> {
         if let Some(path) = url.strip_prefix("file://") {
             let path = path.split('?').next().unwrap_or(path);
-            return read_bounded(Path::new(path), path, MAX_SCHEMA);
+            return open_regular(Path::new(path), path, MAX_SCHEMA);
         }
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -287,8 +288,6 @@ impl Fetch for Schemas {
             Err(expired) => Err(expired.to_string()),
         }
     }
-
-    fn warn(&self, _text: &str) {}
 }
 
 /// Shows nothing.
@@ -308,23 +307,6 @@ pub fn values_file(
     path: &Path,
     shown: &str,
 ) -> Result<serde_json::Map<String, serde_json::Value>, String> {
-    let bytes = read_bounded(path, shown, MAX_VALUES)?;
+    let bytes = open_regular(path, shown, MAX_VALUES)?;
     kzero_chart::values::read(&bytes).map_err(|error| format!("failed to parse {shown}: {error}"))
-}
-
-fn read_bounded(path: &Path, shown: &str, most: u64) -> Result<Vec<u8>, String> {
-    use std::io::Read;
-    let failed = |error: std::io::Error| format!("open {shown}: {}", load::words(&error));
-    let file = std::fs::File::open(path).map_err(failed)?;
-    if !file.metadata().map_err(failed)?.is_file() {
-        return Err(format!("open {shown}: not a file"));
-    }
-    let mut bytes = Vec::new();
-    file.take(most + 1)
-        .read_to_end(&mut bytes)
-        .map_err(failed)?;
-    if bytes.len() as u64 > most {
-        return Err(format!("read {shown}: it has more than {} MiB", most >> 20));
-    }
-    Ok(bytes)
 }

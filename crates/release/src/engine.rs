@@ -157,6 +157,17 @@ pub struct Deployed {
     pub skipped: bool,
 }
 
+impl Deployed {
+    /// A revision that was made, or would be in a dry-run.
+    fn made(revision: Revision, purpose: Purpose) -> Self {
+        Self {
+            revision,
+            purpose,
+            skipped: false,
+        }
+    }
+}
+
 impl Engine<'_> {
     fn tell(&self, event: Event) {
         (self.listener)(event);

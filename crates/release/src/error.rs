@@ -1,6 +1,6 @@
 //! Why an operation on a release did not succeed.
 
-use kzero_cluster::{ClusterError, WaitError};
+use kzero_cluster::{ClusterError, ErrorClass, WaitError};
 
 use crate::decide::Refusal;
 use crate::directives::DirectiveError;
@@ -63,6 +63,16 @@ impl ReleaseError {
         self
     }
 
+    /// The same failure with a next step, unless it has one.
+    #[must_use]
+    pub fn hinting(mut self, hint: impl AsRef<str>) -> Self {
+        if !self.text.contains("\nhint: ") {
+            self.text.push_str("\nhint: ");
+            self.text.push_str(hint.as_ref());
+        }
+        self
+    }
+
     /// The same failure under another class.
     #[must_use]
     pub fn as_class(mut self, class: Class) -> Self {
@@ -92,7 +102,13 @@ impl ReleaseError {
 
 impl From<ClusterError> for ReleaseError {
     fn from(error: ClusterError) -> Self {
-        Self::new(Class::Cluster, error.to_string()).transient(error.is_transient())
+        let found = Self::new(Class::Cluster, error.to_string()).transient(error.is_transient());
+        match error.class() {
+            ErrorClass::Unreachable | ErrorClass::TimedOut => found.hinting(
+                "`kubectl get --raw /readyz` tells whether the API server answers; then try again",
+            ),
+            _ => found,
+        }
     }
 }
 
@@ -111,13 +127,11 @@ impl From<StorageError> for ReleaseError {
             StorageError::Exists | StorageError::Changed { .. } => Class::Held,
             _ => Class::Refused,
         };
-        let mut text = error.to_string();
-        if let Some(removal) = error.removal() {
-            text.push_str(&format!(
-                "\nhint: `{removal}` deletes the record that is none"
-            ));
+        let found = Self::new(class, error.to_string()).transient(transient);
+        match error.hint() {
+            Some(hint) => found.hinting(hint),
+            None => found,
         }
-        Self::new(class, text).transient(transient)
     }
 }
 

@@ -4,6 +4,7 @@
 //! questions and are answered by the task that waits for them. The thread ends with its rendering, which has bounds of
 //! its own; nobody waits for it once the operation is dropped.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
@@ -199,19 +200,23 @@ pub(crate) async fn run(
             let _ = done.send(render(context));
         });
     spawned.map_err(|error| {
-        ReleaseError::new(Class::Failed, format!("cannot render: no thread: {error}"))
+        ReleaseError::new(Class::Failed, format!("cannot render: no thread: {error}\nhint: the limits of this machine (ulimit -u) leave no room for one"))
     })?;
     let lost = || {
         ReleaseError::new(
             Class::Failed,
-            "rendering ended without a result; this is a fault of kzero",
+            "rendering ended without a result\nhint: this is a fault of kzero; please report it with the chart",
         )
     };
     loop {
         tokio::select! {
             biased;
             result = &mut rendered => {
-                return result.map_err(|_| lost())?.map_err(ReleaseError::refused);
+                return result.map_err(|_| lost())?.map_err(|text| {
+                    ReleaseError::refused(text).hinting(
+                        "nothing was begun; mend chart or values (`kzero chart template` and `kzero chart lint` check them without a cluster)",
+                    )
+                });
             }
             Some(question) = asked.recv() => {
                 let answer = answer(&question, discovery, cluster, budget).await;
@@ -288,7 +293,12 @@ pub fn chart(source: Source<'_>, context: Context) -> Result<Rendered, String> {
         warnings.push("This chart is deprecated".to_owned());
     }
     if let Some(fetch) = source.schemas {
-        schema::validate_prepared(&prepared, fetch).map_err(|error| error.to_string())?;
+        let noting = Noting {
+            fetch,
+            said: RefCell::default(),
+        };
+        schema::validate_prepared(&prepared, &noting).map_err(|error| error.to_string())?;
+        warnings.append(&mut noting.said.into_inner());
     }
     let wanted = &chart.metadata.kube_version;
     let version = &context.capabilities.kube_version.version;
@@ -333,16 +343,50 @@ pub fn chart(source: Source<'_>, context: Context) -> Result<Rendered, String> {
     })
 }
 
+/// Gets schemas, and notes what is worth a warning.
+struct Noting<'a> {
+    fetch: &'a dyn Fetch,
+    said: RefCell<Vec<String>>,
+}
+
+impl Fetch for Noting<'_> {
+    fn fetch(&self, url: &str) -> Result<Vec<u8>, String> {
+        self.fetch.fetch(url)
+    }
+
+    fn warn(&self, text: &str) {
+        self.said.borrow_mut().push(text.to_owned());
+    }
+}
+
 /// Fails if a chart cannot be installed at all.
 ///
 /// # Errors
 ///
 /// Helm's words.
 pub fn installable(chart: &Chart) -> Result<(), String> {
-    let kind = chart.metadata.kind.as_str();
-    if !matches!(kind, "" | "application") {
-        return Err(format!("{kind} charts are not installable"));
+    is_application(chart)?;
+    is_complete(chart)
+}
+
+/// Fails if a chart is only for use by other charts.
+///
+/// # Errors
+///
+/// Helm's words.
+pub fn is_application(chart: &Chart) -> Result<(), String> {
+    match chart.metadata.kind.as_str() {
+        "" | "application" => Ok(()),
+        kind => Err(format!("{kind} charts are not installable")),
     }
+}
+
+/// Fails if dependencies are missing that a chart lists.
+///
+/// # Errors
+///
+/// Helm's words.
+pub fn is_complete(chart: &Chart) -> Result<(), String> {
     let missing = missing_dependencies(chart);
     if missing.is_empty() {
         return Ok(());

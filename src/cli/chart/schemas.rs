@@ -6,7 +6,7 @@ use std::time::Duration;
 use kzero_chart::schema::Fetch;
 
 use super::remote;
-use super::values::open;
+use crate::bounded::open_regular;
 use crate::cli::app::App;
 
 /// Bytes of one schema.
@@ -23,7 +23,8 @@ pub(super) struct Schemas<'a> {
 impl Fetch for Schemas<'_> {
     fn fetch(&self, url: &str) -> Result<Vec<u8>, String> {
         if let Some(path) = url.strip_prefix("file://") {
-            return read(path.split('?').next().unwrap_or(path));
+            let path = path.split('?').next().unwrap_or(path);
+            return open_regular(Path::new(path), path, MAX_SCHEMA);
         }
         remote::get(self.app, url, TIME)
     }
@@ -31,12 +32,4 @@ impl Fetch for Schemas<'_> {
     fn warn(&self, text: &str) {
         self.app.warn(text);
     }
-}
-
-fn read(path: &str) -> Result<Vec<u8>, String> {
-    let place = Path::new(path);
-    if std::fs::metadata(place).is_ok_and(|found| !found.is_file()) {
-        return Err(format!("open {path}: not a file"));
-    }
-    open(place, path, MAX_SCHEMA)
 }

@@ -15,7 +15,7 @@ use kzero_chart::render::{
 use kzero_chart::{Chart, load, schema};
 use kzero_gotmpl::semver::is_compatible;
 
-use kzero_release::render::missing_dependencies;
+use kzero_release::render::{is_application, is_complete};
 
 use super::flags::given;
 use super::live::Live;
@@ -280,17 +280,13 @@ fn release_name(arguments: &TemplateArgs) -> Result<(String, &str), String> {
 /// The chart with all it needs, if it can be installed at all.
 fn complete(app: &App, found: Found, arguments: &TemplateArgs) -> Result<Chart, String> {
     let Found { chart, place } = found;
-    let metadata = &chart.metadata;
-    if !matches!(metadata.kind.as_str(), "" | "application") {
-        return Err(format!("{} charts are not installable", metadata.kind));
-    }
-    if metadata.deprecated {
+    is_application(&chart)?;
+    if chart.metadata.deprecated {
         app.warn("WARNING: This chart is deprecated");
     }
-    let missing = missing_dependencies(&chart);
-    if missing.is_empty() {
+    let Err(incomplete) = is_complete(&chart) else {
         return Ok(chart);
-    }
+    };
     if arguments.dependency_update
         && let Some(place) = place
     {
@@ -298,10 +294,7 @@ fn complete(app: &App, found: Found, arguments: &TemplateArgs) -> Result<Chart, 
         return loaded(&place)
             .map_err(|error| format!("failed reloading chart after repo update: {error}"));
     }
-    Err(format!(
-        "An error occurred while checking for chart dependencies. You may need to run `helm dependency build` to fetch missing dependencies: found in Chart.yaml, but missing in charts/ directory: {}",
-        missing.join(", ")
-    ))
+    Err(incomplete)
 }
 
 /// A chart that is about to be rendered.

@@ -1,16 +1,14 @@
 //! `-f`, `--set` and its family: the flags that give a chart its values.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use kzero_chart::load::words;
 use kzero_chart::values;
 use serde_json::{Map, Value};
 
 use super::remote;
+use crate::bounded;
 use crate::cli::app::App;
 
 /// Bytes of one file of values, or of one that becomes a value.
@@ -89,7 +87,7 @@ impl ValueFlags {
 /// Reads a file of a flag; `-` is standard input, and an address is fetched.
 fn read(path: &str, app: &App) -> Result<Vec<u8>, String> {
     if path.trim() == "-" {
-        return bounded(std::io::stdin().lock(), "standard input", MAX_FILE)
+        return bounded::read(std::io::stdin().lock(), "standard input", MAX_FILE)
             .map_err(|error| format!("cannot read {error}"));
     }
     if remote::is_elsewhere(path) {
@@ -100,30 +98,7 @@ fn read(path: &str, app: &App) -> Result<Vec<u8>, String> {
         "" => PathBuf::new(),
         path => app.environment.absolute(path),
     };
-    open(&place, path, MAX_FILE)
-}
-
-/// Reads a file of at most so many bytes, which errors name as it was written.
-///
-/// # Errors
-///
-/// It cannot be read, or has more.
-pub(super) fn open(place: &Path, shown: &str, most: u64) -> Result<Vec<u8>, String> {
-    let file = File::open(place).map_err(|error| format!("open {shown}: {}", words(&error)))?;
-    bounded(file, shown, most).map_err(|error| format!("read {error}"))
-}
-
-/// Reads to the end, but no more than so many bytes: a device may have no end.
-fn bounded(input: impl Read, shown: &str, most: u64) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    input
-        .take(most + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| format!("{shown}: {}", words(&error)))?;
-    if bytes.len() as u64 > most {
-        return Err(format!("{shown}: larger than {most} bytes"));
-    }
-    Ok(bytes)
+    bounded::open(&place, path, MAX_FILE)
 }
 
 /// Flags that take several values at once, separated as in a CSV file.
@@ -173,27 +148,7 @@ fn field(text: &str) -> Option<(String, Option<&str>)> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
-    use super::{comma_separated, open};
-
-    #[test]
-    fn files_without_an_end_are_refused() {
-        let error = open(Path::new("/dev/zero"), "/dev/zero", 100).unwrap_err();
-        assert_eq!(error, "read /dev/zero: larger than 100 bytes");
-        assert!(
-            open(Path::new("/dev/null"), "/dev/null", 0)
-                .unwrap()
-                .is_empty()
-        );
-    }
-
-    #[test]
-    fn paths_that_are_no_files_are_named_as_helm_names_them() {
-        let open = |path: &str| open(Path::new(path), path, 1).unwrap_err();
-        assert_eq!(open(""), "open : no such file or directory");
-        assert_eq!(open("/"), "read /: is a directory");
-    }
+    use super::comma_separated;
 
     #[test]
     fn several_files_may_be_given_at_once() {

@@ -5,6 +5,7 @@ use kzero_cluster::{ApplyMode, View};
 use kzero_release::engine::Live;
 use kzero_release::revision::Revision;
 use kzero_release::show::{self, Format, StatusParts};
+use kzero_release::storage::StorageError;
 
 use super::flags::OutputFlag;
 use super::session::{Place, Work, look, unreadable};
@@ -137,7 +138,7 @@ pub(super) fn history(place: &Place<'_>, arguments: &HistoryArgs) -> Result<(), 
     let revisions = place.enter(async |session| {
         let history = session.history(name).await?;
         if history.is_empty() {
-            return Err("release: not found".to_owned());
+            return Err(unreadable(&StorageError::NotFound));
         }
         let mut revisions = Vec::new();
         for entry in history.entries() {

@@ -282,7 +282,10 @@ pub(super) fn unreadable(error: &StorageError) -> String {
         {
             format!("Kubernetes cluster unreachable: {error}")
         }
-        _ => error.to_string(),
+        _ => match error.hint() {
+            Some(hint) => format!("{error}\nhint: {hint}"),
+            None => error.to_string(),
+        },
     }
 }
 

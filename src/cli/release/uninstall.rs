@@ -4,10 +4,11 @@ use clap::Args;
 use kzero_cluster::Propagation;
 use kzero_release::engine::{Uninstall, Uninstalled};
 use kzero_release::revision::check_name;
+use kzero_release::storage::StorageError;
 
 use super::flags::TimeFlag;
 use super::rollback::mode;
-use super::session::{Place, Session, Work};
+use super::session::{Place, Session, Work, unreadable};
 
 /// `release uninstall`.
 #[derive(Debug, Clone, Args)]
@@ -69,7 +70,8 @@ async fn one(
     let is_there = !session.history(name).await?.is_empty();
     if !is_there && !arguments.ignore_not_found {
         return Err(format!(
-            "uninstall: Release not loaded: {name}: release: not found"
+            "uninstall: Release not loaded: {name}: {}",
+            unreadable(&StorageError::NotFound)
         ));
     }
     let uninstall = Uninstall {

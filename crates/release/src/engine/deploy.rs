@@ -114,11 +114,7 @@ impl Engine<'_> {
                 "namespace {} is not there yet, so the API server was not asked to check the objects",
                 self.namespace()
             )));
-            return Ok(Deployed {
-                revision: planned.revision,
-                purpose: planned.plan.purpose,
-                skipped: false,
-            });
+            return Ok(Deployed::made(planned.revision, planned.plan.purpose));
         }
         self.create_namespace(&planned.kinds, &look(&budget))
             .await?;
@@ -232,22 +228,12 @@ impl Engine<'_> {
             .map(|hook| hook.events.clone())
             .collect();
         let stored = self.stored_objects(&past.since, &kinds);
-        // Only Helm's ways of writing compare with one revision alone.
-        let original = match options.strategy {
-            Strategy::ThreeWay => HashMap::new(),
-            Strategy::Overwrite | Strategy::ServerSide => past
-                .current()
-                .and_then(|current| {
-                    past.since
-                        .iter()
-                        .position(|revision| revision.version == current.version)
-                })
-                .and_then(|at| stored.get(at))
-                .into_iter()
-                .flatten()
-                .map(|resource| (resource.id.clone(), resource.object.clone()))
-                .collect(),
-        };
+        let current = past.current().and_then(|current| {
+            past.since
+                .iter()
+                .position(|revision| revision.version == current.version)
+        });
+        let original = original(options.strategy, &stored, current);
         let removals = vanished(&stored, &resources);
         let wanted = Wanted {
             resources,
@@ -510,6 +496,23 @@ impl Engine<'_> {
             directives,
             uid,
         })
+    }
+}
+
+/// The manifests of one of the revisions, for ways of writing that compare with one alone: Helm's do, three-way does not.
+pub(super) fn original(
+    strategy: Strategy,
+    stored: &[Vec<Resource>],
+    at: Option<usize>,
+) -> HashMap<ResourceId, Value> {
+    match strategy {
+        Strategy::ThreeWay => HashMap::new(),
+        Strategy::Overwrite | Strategy::ServerSide => at
+            .and_then(|at| stored.get(at))
+            .into_iter()
+            .flatten()
+            .map(|resource| (resource.id.clone(), resource.object.clone()))
+            .collect(),
     }
 }
 

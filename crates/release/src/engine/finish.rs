@@ -106,11 +106,7 @@ impl Engine<'_> {
                 )
                 .await;
             self.verdict(&plan, &walked.outcome, interrupt)?;
-            return Ok(Deployed {
-                revision,
-                purpose: plan.purpose,
-                skipped: false,
-            });
+            return Ok(Deployed::made(revision, plan.purpose));
         }
         let mut revision = revision;
         self.storage
@@ -149,11 +145,7 @@ impl Engine<'_> {
                 let revision = recorder.into_revision();
                 self.supersede(&past.history, revision.version, timing)
                     .await;
-                Ok(Deployed {
-                    revision,
-                    purpose: plan.purpose,
-                    skipped: false,
-                })
+                Ok(Deployed::made(revision, plan.purpose))
             }
             Err(error) => {
                 let run = Run {
@@ -163,7 +155,9 @@ impl Engine<'_> {
                     timing,
                 };
                 self.fail(name, &run, &recorder, &error).await;
-                Err(self.undo(name, &plan, error, options, timing).await)
+                let failed = self.undo(name, &plan, error, options, timing).await;
+                let hint = way_on(name, plan.purpose, failed.class(), options.atomic);
+                Err(failed.hinting(hint))
             }
         }
     }
@@ -404,6 +398,25 @@ impl Engine<'_> {
             }
         }
     }
+}
+
+/// What is to be done about a deployment that failed.
+fn way_on(name: &str, purpose: Purpose, class: Class, was_undone: bool) -> String {
+    if class == Class::Interrupted {
+        return format!(
+            "the revision is marked failed; `kzero release upgrade --install {name} CHART` goes on from there"
+        );
+    }
+    if was_undone {
+        return "mend the cause, and run the same again".to_owned();
+    }
+    let other = match purpose {
+        Purpose::Install => format!("`kzero release uninstall {name}` takes away what is there"),
+        _ => format!("`kzero release rollback {name}` goes back"),
+    };
+    format!(
+        "the revision is marked failed. Mend the cause, and `kzero release upgrade --install {name} CHART` goes on from there; {other}"
+    )
 }
 
 /// The time that taking back has where nothing else says so.

@@ -6,6 +6,7 @@ use super::past::{Past, pending};
 use super::{Engine, Timing, look, race};
 use crate::error::{Class, ReleaseError};
 use crate::revision::{Revision, Status};
+use crate::storage::StorageError;
 
 /// What recovery found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +37,7 @@ impl Engine<'_> {
         self.locked(name, timing, |interrupt, _| async move {
             let mut past = race(&interrupt, self.past(name, budget)).await?;
             let Some(last) = past.last.take() else {
-                return Err(ReleaseError::refused("release: not found"));
+                return Err(StorageError::NotFound.into());
             };
             if !last.info.status.is_pending() {
                 return Ok(Recovered::Nothing(last.info.status));
@@ -92,16 +93,30 @@ impl Engine<'_> {
             ));
             return Ok(past);
         }
-        let (number, was) = (last.version, last.info.status);
         let whose = match &last.holder {
             Some(holder) => format!("by {holder}, which is gone"),
             None => "by another program".to_owned(),
         };
-        self.mark_failed(last.clone(), budget).await?;
+        let text = format!(
+            "{} {whose}; it is marked failed, going on from there",
+            last.info.status
+        );
+        self.clear(last.clone(), &text, budget).await
+    }
+
+    /// Marks a revision that was left pending as failed, says so, and reads again what is stored.
+    pub(super) async fn clear(
+        &self,
+        last: Revision,
+        text: &str,
+        budget: &Budget,
+    ) -> Result<Past, ReleaseError> {
+        let (name, number) = (last.name.clone(), last.version);
+        self.mark_failed(last, budget).await?;
         self.warn(format!(
-            "revision {number} of release {name} was left {was} {whose}; it is marked failed, going on from there"
+            "revision {number} of release {name} was left {text}"
         ));
-        self.past(name, budget).await
+        self.past(&name, budget).await
     }
 
     pub(super) async fn mark_failed(

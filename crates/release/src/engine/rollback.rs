@@ -3,7 +3,7 @@
 use kzero_chart::manifest::HookEvent;
 use kzero_cluster::Budget;
 
-use super::deploy::{Planned, Wanted, vanished};
+use super::deploy::{Planned, Wanted, original, vanished};
 use super::past::{Past, by_object, hook_documents};
 use super::{Deployed, Engine, Options, Timing, race, started};
 use crate::decide::Strategy;
@@ -13,7 +13,7 @@ use crate::plan::Purpose;
 use crate::render::documents;
 use crate::resource::{Document, Kinds, Lookup, Resource, Role, build};
 use crate::revision::{HookRun, Revision, Status, StoredHook, Time, check_name};
-use crate::storage::Entry;
+use crate::storage::{Entry, StorageError};
 
 /// What is to be rolled back, and how.
 #[derive(Debug, Clone, Default)]
@@ -89,7 +89,9 @@ impl Engine<'_> {
         let planning = async {
             let kinds = self.kinds(&timing.all).await?;
             let past = self.past(&rollback.name, &timing.all).await?;
-            let past = self.clear(past, &timing.all).await?;
+            // Where there is nothing to go back to, nothing is touched.
+            target(&rollback, &past)?;
+            let past = self.take_place(past, &timing.all).await?;
             self.plan_rollback(&rollback, kinds, past, &timing.all)
                 .await
         };
@@ -102,23 +104,14 @@ impl Engine<'_> {
     }
 
     /// Marks a newest revision that stayed pending as failed: what comes now takes its place.
-    async fn clear(&self, past: Past, budget: &Budget) -> Result<Past, ReleaseError> {
-        let Some(last) = past
-            .last
-            .as_ref()
-            .filter(|last| last.info.status.is_pending())
-        else {
+    async fn take_place(&self, past: Past, budget: &Budget) -> Result<Past, ReleaseError> {
+        let last = past.last.as_ref();
+        let pending = last.filter(|last| last.info.status.is_pending() && !self.is_dry());
+        let Some(last) = pending.cloned() else {
             return Ok(past);
         };
-        if self.is_dry() {
-            return Ok(past);
-        }
-        let (name, number, was) = (last.name.clone(), last.version, last.info.status);
-        self.mark_failed(last.clone(), budget).await?;
-        self.warn(format!(
-            "revision {number} of release {name} was left {was}; it is marked failed"
-        ));
-        self.past(&name, budget).await
+        let text = format!("{}; it is marked failed", last.info.status);
+        self.clear(last, &text, budget).await
     }
 
     async fn plan_rollback(
@@ -153,12 +146,8 @@ impl Engine<'_> {
         let resources = self.snapshot(&revision, &options, &kinds)?;
         let hooks: Vec<Vec<HookEvent>> = revision.hooks.iter().map(events).collect();
         let stored = self.stored_objects(&past.since, &kinds);
-        let original = stored
-            .last()
-            .into_iter()
-            .flatten()
-            .map(|resource| (resource.id.clone(), resource.object.clone()))
-            .collect();
+        let newest = stored.len().checked_sub(1);
+        let original = original(options.strategy, &stored, newest);
         let removals = vanished(&stored, &resources);
         let wanted = Wanted {
             removals,
@@ -255,7 +244,7 @@ impl Engine<'_> {
 /// The revision to go back to.
 fn target(rollback: &Rollback, past: &Past) -> Result<Revision, ReleaseError> {
     let Some(last) = past.history.last() else {
-        return Err(ReleaseError::refused("release: not found"));
+        return Err(StorageError::NotFound.into());
     };
     if rollback.to == Goal::Successful {
         let good = past.history.entries().iter().rev().find(|entry| {
@@ -266,7 +255,11 @@ fn target(rollback: &Rollback, past: &Past) -> Result<Revision, ReleaseError> {
             Some(entry) => Ok(entry.revision()?),
             None => Err(ReleaseError::refused(
                 "unable to find a previously successful release when attempting to rollback",
-            )),
+            )
+            .hinting(format!(
+                "`kzero release history {0}` shows its revisions; `kzero release uninstall {0}` takes away what was deployed",
+                rollback.name
+            ))),
         };
     }
     let number = match rollback.to {

@@ -145,9 +145,9 @@ impl Engine<'_> {
         timing: &Timing,
     ) -> Result<Uninstalled, ReleaseError> {
         if uninstall.keep_history {
+            let name = &uninstall.name;
             return Err(ReleaseError::refused(format!(
-                "the release named {:?} is already deleted",
-                uninstall.name
+                "the release named {name:?} is already deleted\nhint: `kzero release uninstall {name}` without --keep-history takes its records away"
             )));
         }
         if !self.is_dry() {

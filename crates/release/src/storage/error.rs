@@ -78,6 +78,24 @@ impl StorageError {
         }
     }
 
+    /// The next step, where there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Exists => "another run made this revision at the same time; `kzero release history NAME` shows what came of it".to_owned(),
+            Self::NotFound => "`kzero release list --all` shows the releases of the namespace; --namespace names another one".to_owned(),
+            Self::Changed { .. } => "another program works on the release; try again once it is done".to_owned(),
+            Self::InvalidName { .. } => "names are lower case letters, digits, '-' and '.', at most 53".to_owned(),
+            Self::ReservedLabel(_) => "give other keys (--labels, labels:)".to_owned(),
+            Self::Undecodable { removal, .. } => {
+                format!("`{}` deletes the record that is none", removal.as_ref()?)
+            }
+            Self::Sql(_) => "check HELM_DRIVER_SQL_CONNECTION_STRING, and that the database answers".to_owned(),
+            Self::NoDeployed { name } => format!("`kzero release upgrade --install {name} CHART` installs it"),
+            Self::Unwritable { .. } | Self::TooLarge(_) | Self::Cluster(_) => return None,
+        })
+    }
+
     /// The command that deletes the record, where it is one that does not read.
     #[must_use]
     pub fn removal(&self) -> Option<&str> {

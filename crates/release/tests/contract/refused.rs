@@ -422,3 +422,50 @@ async fn failures_behind_a_deployed_revision_are_pruned_and_leave_nothing_behind
         );
     }
 }
+
+#[tokio::test]
+async fn a_rollback_without_a_goal_touches_nothing() {
+    let plane = ControlPlane::attach();
+    let world = World::new(&plane, "nogoal").await;
+    let mut pending = Revision::new("web", world.storage.namespace(), 1, Status::PendingInstall);
+    world
+        .storage
+        .create(&mut pending, &timing(LONG).all)
+        .await
+        .unwrap();
+    let text = world.rollback(7).await.unwrap_err().to_string();
+    assert_eq!(text, "release has no 7 version\nhint: its revisions are 1");
+    let statuses: Vec<String> = world.statuses().await.into_values().collect();
+    assert_eq!(statuses, ["pending-install"]);
+}
+
+#[tokio::test]
+async fn what_failed_is_told_with_the_way_on() {
+    let plane = ControlPlane::attach();
+    let world = World::new(&plane, "wayon").await;
+    let bad = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: []}\n";
+    let files = [("templates/bad.yaml", bad)];
+    let text = world
+        .deploy(&files, json!({}), keep())
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(text.contains("\nhint: the revision is marked failed. Mend the cause, and `kzero release upgrade --install web CHART` goes on from there; `kzero release uninstall web`"), "{text}");
+    let atomic = Options {
+        atomic: true,
+        ..keep()
+    };
+    let text = world
+        .deploy(&files, json!({}), atomic)
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(
+        text.ends_with("\nhint: mend the cause, and run the same again"),
+        "{text}"
+    );
+    // The record has the cause without the way on.
+    world.deploy(&files, json!({}), keep()).await.unwrap_err();
+    let described = world.revision(1).await.info.description;
+    assert!(!described.contains("hint"), "{described}");
+}

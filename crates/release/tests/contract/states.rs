@@ -541,7 +541,7 @@ async fn a_lost_lock_ends_the_work() {
     assert_eq!(error.class(), Class::Interrupted);
     assert_eq!(
         error.to_string(),
-        "interrupted: the lock of the release was lost: thief has taken it"
+        "interrupted: the lock of the release was lost: thief has taken it\nhint: the revision is marked failed; `kzero release upgrade --install web CHART` goes on from there"
     );
     // The thief's Lease is not taken away.
     let lease = world

@@ -5,7 +5,10 @@
 
 use std::{
     fmt,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -61,6 +64,8 @@ struct Inner {
     header: SharedHeader,
     client: RwLock<kube::Client>,
     in_use: tokio::sync::Mutex<InUse>,
+    /// The newest generation of credentials that the server took.
+    accepted: AtomicU64,
 }
 
 type SharedHeader = Arc<RwLock<Option<HeaderValue>>>;
@@ -72,6 +77,8 @@ struct InUse {
     fetched: Timestamp,
     /// Counts fetches, so that two requests refused at once lead to one new credential.
     generation: u64,
+    /// The generation that was fetched since the one before it was refused, if any.
+    renewed: Option<u64>,
     identity: Option<Identity>,
 }
 
@@ -224,8 +231,10 @@ impl Cluster {
                     known: None,
                     fetched: Timestamp::UNIX_EPOCH,
                     generation: 0,
+                    renewed: None,
                     identity: None,
                 }),
+                accepted: AtomicU64::new(0),
             }),
         })
     }
@@ -307,6 +316,7 @@ impl Cluster {
             let response = sent.map_err(|error| self.transport(operation, &error))?;
             let status = response.status();
             if status.is_success() {
+                self.inner.accepted.fetch_max(generation, Ordering::Relaxed);
                 self.warnings(call, response.headers());
                 return Ok((response, limit));
             }
@@ -416,10 +426,16 @@ impl Cluster {
         if in_use.generation != generation {
             return Ok(true);
         }
+        // The one that was fetched after a refusal was refused as well, and never taken: a third will not fare better.
+        let accepted = self.inner.accepted.load(Ordering::Relaxed);
+        if in_use.renewed == Some(generation) && accepted < generation {
+            return Ok(false);
+        }
         let credential = self.inner.source.fetch().await?;
         let before = self.current_header();
         let same = credential.header == before && credential.identity == in_use.identity;
         self.install(&mut in_use, credential)?;
+        in_use.renewed = Some(in_use.generation);
         // A file that still holds the refused token: asking again would be refused again.
         if same && matches!(*self.inner.source, Source::File(_)) {
             return Ok(false);

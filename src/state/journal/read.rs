@@ -247,3 +247,76 @@ fn header(line: &[u8], path: &str) -> Result<Header, JournalError> {
 fn is_part(item: &str) -> bool {
     item == "hook on-error" || item.starts_with("hook pipeline-")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{JournalError, Outcome, parse};
+
+    const TEXT: &str = concat!(
+        r#"{"format":1,"kzero":"1.0.0","run":"r2","command":"down","profile":"/p/kzero.yaml","by":"ann@host","at":"2026-01-02T03:04:05Z","resumes":"r1","cluster":{"server":"https://a"},"fingerprint":{"salt":"00","parts":[]},"plan":[{"item":"down[0]","label":"deployment.a/b"},{"item":"down[1]","label":"custom: ./x.sh"}],"finished":[{"item":"hook pre-down","run":"r1"}]}"#,
+        "\n",
+        r#"{"event":"begin","at":"2026-01-02T03:04:06Z","item":"down[0]","attempt":1}"#,
+        "\n",
+        r#"{"event":"begin","at":"2026-01-02T03:04:06Z","item":"hook pipeline-down-0-pre"}"#,
+        "\n",
+        r#"{"event":"end","at":"2026-01-02T03:04:07Z","item":"hook pipeline-down-0-pre","ok":true}"#,
+        "\n",
+        r#"{"event":"end","at":"2026-01-02T03:04:07Z","item":"down[0]","ok":true}"#,
+        "\n",
+        r#"{"event":"begin","at":"2026-01-02T03:04:08Z","item":"down[1]","attempt":1}"#,
+        "\n",
+        r#"{"event":"end","at":"2026-01-02T03:04:09Z","item":"down[1]","ok":false}"#,
+        "\n",
+        r#"{"event":"end","at":"2026-01-02T03:04:10Z","item":"run","ok":false}"#,
+        "\n",
+    );
+
+    #[test]
+    fn a_journal_cut_at_any_byte_says_what_its_whole_lines_say() {
+        // S-11.20
+        let ends: Vec<usize> = TEXT.match_indices('\n').map(|(at, _)| at + 1).collect();
+        let mut finished = 0;
+        for cut in 0..=TEXT.len() {
+            let result = parse(&TEXT.as_bytes()[..cut], "j");
+            let Some(lines) = ends.iter().rposition(|end| *end <= cut) else {
+                assert!(
+                    matches!(result, Err(JournalError::Broken { line: 1, .. })),
+                    "{cut}"
+                );
+                continue;
+            };
+            let past = result.unwrap();
+            assert!(
+                past.finished.len() >= finished,
+                "{cut}: nothing finished is forgotten"
+            );
+            finished = past.finished.len();
+            assert_eq!(past.finished["hook pre-down"], "r1");
+            assert_eq!(past.finished.contains_key("down[0]"), lines >= 4, "{cut}");
+            assert!(!past.finished.contains_key("down[1]"));
+            let unfinished = match lines {
+                0 | 4 => None,
+                1..=3 => Some("down[0]"),
+                _ => Some("down[1]"),
+            };
+            assert_eq!(past.unfinished.as_deref(), unfinished, "{cut}");
+            let outcome = if lines == 7 {
+                Outcome::Failed
+            } else {
+                Outcome::Open
+            };
+            assert_eq!(past.outcome, outcome, "{cut}");
+        }
+    }
+
+    #[test]
+    fn any_byte_that_is_changed_is_an_error_or_another_journal_but_no_panic() {
+        for at in 0..TEXT.len() {
+            for byte in [0, b'\n', b'"', b'{', 0xff] {
+                let mut bytes = TEXT.as_bytes().to_vec();
+                bytes[at] = byte;
+                let _ = parse(&bytes, "j");
+            }
+        }
+    }
+}

@@ -426,9 +426,11 @@ impl Cluster {
         if in_use.generation != generation {
             return Ok(true);
         }
-        // The one that was fetched after a refusal was refused as well, and never taken: a third will not fare better.
+        // What a program gave after a refusal was refused as well, and never taken: a third will not fare better. A file is
+        // read again, for somebody may have written it meanwhile.
         let accepted = self.inner.accepted.load(Ordering::Relaxed);
-        if in_use.renewed == Some(generation) && accepted < generation {
+        let is_file = matches!(*self.inner.source, Source::File(_));
+        if in_use.renewed == Some(generation) && accepted < generation && !is_file {
             return Ok(false);
         }
         let credential = self.inner.source.fetch().await?;
@@ -437,7 +439,7 @@ impl Cluster {
         self.install(&mut in_use, credential)?;
         in_use.renewed = Some(in_use.generation);
         // A file that still holds the refused token: asking again would be refused again.
-        if same && matches!(*self.inner.source, Source::File(_)) {
+        if same && is_file {
             return Ok(false);
         }
         self.notify(Notice::CredentialRefreshed);
